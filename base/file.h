@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files: mapped for reading, written whole or not at all. */
+#ifndef SC_BASE_FILE_H
+#define SC_BASE_FILE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* A regular file mapped read-only. Zeros: nothing mapped. An empty file has data == NULL and bytes == 0. */
+struct sc_file {
+    const unsigned char *data;
+    size_t bytes;
+};
+
+/* Fails with SC_IO, naming path and cause; a directory, device or pipe is refused (judged on the opened descriptor). */
+enum sc_status sc_file_map(const char *path, struct sc_file *file);
+void sc_file_release(struct sc_file *file);
+
+/* Tells the kernel that a range of a mapped file will not be read again soon. */
+void sc_file_drop(const struct sc_file *file, size_t offset, size_t bytes);
+
+/* The whole file as NUL-terminated text in the arena; refuses files over limit_bytes. */
+enum sc_status sc_file_read_text(
+    const char *path, size_t limit_bytes, struct sc_arena *arena, char **text, size_t *bytes);
+
+/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. */
+enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
+
+/* The folder part of path ("." when there is none), and folder/name joined; NULL when memory is out. */
+char *sc_path_folder(struct sc_arena *arena, const char *path);
+char *sc_path_join(struct sc_arena *arena, const char *folder, const char *name);
+
+#endif

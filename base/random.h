@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Counter-based random numbers: a value is a function of its key, not of what was drawn before. */
+#ifndef SC_BASE_RANDOM_H
+#define SC_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* Key of a draw: (seed, stream) and (sequence number, element). The same key gives the same number on any rank and
+ * thread. */
+struct sc_random_key {
+    uint64_t seed;
+    uint64_t stream; /* a node's index in the file, or a request */
+    uint64_t seq; /* microbatch or position */
+};
+
+/* Four 32-bit words for element `index` of the key. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2,
+ * 3" (SC 2011), Philox4x32-10. */
+void sc_random_words(const struct sc_random_key *key, uint64_t index, uint32_t words[4]);
+
+/* Uniform in [0, 1), 53 bits. */
+double sc_random_uniform(const struct sc_random_key *key, uint64_t index);
+
+#endif

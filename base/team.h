@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Worker threads that share out the parts of a loop. */
+#ifndef SC_BASE_TEAM_H
+#define SC_BASE_TEAM_H
+
+#include "base/error.h"
+
+/* Worker 0 is the thread that calls; the others wait for it: they spin for some microseconds, then sleep.
+ * Parts are numbered; their count comes from the shape of the work, never from n_workers, so that results
+ * do not depend on the number of threads. Which worker runs which part is left open.
+ * Between parts worker 0 calls `progress` (messages, heartbeats), so a part should take under half a millisecond. */
+struct sc_team;
+
+typedef void sc_part_fn(void *arg, int64_t part, int worker);
+
+struct sc_team_options {
+    int n_workers; /* at least 1 */
+    void (*on_start)(
+        void *arg, int worker); /* run once on each worker (binding); NULL: none. Worker 0: in the caller */
+    void *on_start_arg;
+};
+
+enum sc_status sc_team_create(const struct sc_team_options *options, struct sc_team **team);
+void sc_team_free(struct sc_team *team);
+
+/* Number of workers; 1 for NULL: a NULL team runs everything in the caller. */
+int sc_team_size(const struct sc_team *team);
+
+/* Runs fn(arg, part, worker) for every part in [0, n_parts), and returns when all are done. Never nested. Allocates
+ * nothing. */
+void sc_team_for(struct sc_team *team, int64_t n_parts, sc_part_fn *fn, void *arg);
+
+/* What worker 0 calls between parts and while it waits; NULL: nothing. */
+void sc_team_set_progress(struct sc_team *team, void (*progress)(void *arg), void *arg);
+
+#endif

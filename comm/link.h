@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A link to one peer: messages in order, never blocking. */
+#ifndef SC_COMM_LINK_H
+#define SC_COMM_LINK_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* Messages are whole: a fixed header (comm/wire.h), then payload, in one buffer that the link owns.
+ *
+ *   sender:    reserve ──► fill ──► send            (buffer NULL: none is free now, poll and try again)
+ *   receiver:  poll ──► read in place ──► give_back (data NULL: nothing came)
+ *
+ * Buffers come from a pool that grows to its bound during warm-up and is then fixed: steady traffic allocates nothing.
+ * Messages of one link arrive in the order they were sent. Over 1 GiB they travel in pieces, unseen here.
+ * A link belongs to the thread that drives its world. */
+struct sc_link {
+    const struct sc_link_table *table;
+    int peer;
+};
+
+struct sc_received {
+    const void *data; /* aligned to 64 */
+    size_t bytes;
+    void *handle; /* the link's own */
+};
+
+struct sc_link_table {
+    const char *name; /* "mpi", "local", "self" */
+    enum sc_status (*reserve)(struct sc_link *link, size_t bytes, void **buffer);
+    enum sc_status (*send)(struct sc_link *link, void *buffer, size_t bytes);
+    enum sc_status (*poll)(struct sc_link *link, struct sc_received *received);
+    void (*give_back)(struct sc_link *link, struct sc_received *received);
+    bool (*idle)(struct sc_link *link); /* everything that was sent has left */
+};
+
+enum sc_status sc_link_reserve(struct sc_link *link, size_t bytes, void **buffer);
+enum sc_status sc_link_send(struct sc_link *link, void *buffer, size_t bytes);
+enum sc_status sc_link_poll(struct sc_link *link, struct sc_received *received);
+void sc_link_give_back(struct sc_link *link, struct sc_received *received);
+bool sc_link_idle(struct sc_link *link);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a message looks like: a versioned header, then values. */
+#ifndef SC_COMM_WIRE_H
+#define SC_COMM_WIRE_H
+
+#include "tensor/value.h"
+
+#define SC_WIRE_VERSION 1
+#define SC_WIRE_ROWS 64
+
+enum sc_wire_kind {
+    SC_WIRE_DATA, /* values of one edge for one microbatch */
+    SC_WIRE_POISON, /* a failed microbatch: body is a struct sc_error; same path as data */
+    SC_WIRE_TOKEN, /* sampled ids, last stage to first */
+    SC_WIRE_CONTROL, /* small commands between sessions */
+    SC_WIRE_END /* no more microbatches */
+};
+
+/* The rows of a microbatch: which request's cache each batch row continues, and where. */
+struct sc_row {
+    int32_t slot; /* -1: stateless */
+    int32_t n_new; /* positions that this microbatch adds */
+    int64_t pos; /* length of the slot's state before it */
+};
+
+struct sc_wire_header {
+    uint32_t magic, version;
+    int32_t kind;
+    int32_t edge; /* index of the edge in the plan; -1 for none */
+    int64_t seq; /* microbatch number */
+    int32_t n_values;
+    int32_t n_rows;
+    uint64_t payload_bytes;
+    struct sc_row rows[SC_WIRE_ROWS];
+};
+
+/* Bytes of header + values; every kind of value but states. */
+size_t sc_wire_bytes(const struct sc_value *const *values, int n);
+
+/* Writes header (magic, version, n_values, payload_bytes are set here) and values into buffer of sc_wire_bytes bytes.
+ */
+void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *const *values, int n, void *buffer);
+
+/* Checks everything (a peer is hostile until checked) and gives values that show the buffer's memory (owner link, data
+ * aligned to 64); item arrays and string headers come from `arena`. Fails with SC_PEER. */
+enum sc_status sc_wire_read(const void *buffer, size_t bytes, struct sc_wire_header *header, struct sc_arena *arena,
+    int max_values, struct sc_value *values);
+
+#endif

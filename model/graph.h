@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The graph that everything after the loader works on. */
+#ifndef SC_MODEL_GRAPH_H
+#define SC_MODEL_GRAPH_H
+
+#include "base/map.h"
+#include "model/attribute.h"
+#include "tensor/value.h"
+
+#define SC_DIM_UNKNOWN (-1)
+
+/* What is known about a value before it exists.
+ * A dim is >= 0 when known, -1 when not, and below -1 it is a symbol: equal symbols are equal dims ("batch",
+ * "sequence"). `value` is the content when it is known at this point (small tensors: shapes, axes, indices); borrowed.
+ */
+struct sc_fact {
+    enum sc_kind kind; /* SC_KIND_NONE: nothing is known, or the value is absent */
+    enum sc_type type; /* of the elements; SC_TYPE_NONE: unknown */
+    enum sc_kind item_kind; /* sequence and optional: kind of what is inside */
+    int rank; /* -1: unknown */
+    int64_t dims[SC_MAX_RANK];
+    const struct sc_tensor *value;
+};
+
+void sc_fact_init(struct sc_fact *fact); /* knows nothing */
+void sc_fact_tensor(struct sc_fact *fact, enum sc_type type, int rank, const int64_t *dims);
+void sc_fact_of(struct sc_fact *fact, const struct sc_value *value); /* all dims known; value set for tensors */
+bool sc_fact_dims_known(const struct sc_fact *fact); /* rank and every dim */
+
+enum sc_place { SC_PLACE_NODE, SC_PLACE_INPUT, SC_PLACE_INITIALIZER, SC_PLACE_OUTER };
+
+/* Where the bytes of an initializer lie. Nothing is read before someone asks for it. */
+struct sc_weight {
+    struct sc_tensor
+        shape; /* type and dims; data is NULL unless the content is small and decoded (values of small tensors) */
+    const unsigned char *raw; /* little-endian bytes in a mapped file; NULL: `decoded` holds them */
+    size_t raw_bytes;
+    void *decoded; /* values that came in a typed field (float_data, ...), decoded to plain memory in the model arena */
+    bool external;
+    int file; /* index of the mapped file; -1: none */
+};
+
+/* A value has one producer and a name that never changes. Index in sc_graph.values. */
+struct sc_graph_value {
+    const char *name;
+    struct sc_fact fact; /* as declared (inputs, outputs, value_info) or inferred */
+    enum sc_place place;
+    int producer; /* node index, SC_PLACE_NODE only; else -1 */
+    int output; /* which output of the producer */
+    int weight; /* index in sc_graph.weights, SC_PLACE_INITIALIZER (and inputs with a default); else -1 */
+    int outer; /* SC_PLACE_OUTER: index of the value in the enclosing graph */
+};
+
+struct sc_node {
+    const char *name; /* may be "" */
+    const char *domain; /* "ai.onnx" is stored as "" */
+    const char *op;
+    int version; /* opset version of the domain in this model */
+    int n_in, n_out, n_attributes;
+    int *in; /* value indices, -1: absent */
+    int *out;
+    struct sc_attribute *attributes;
+    int *origins; /* indices of the file's nodes that this one stands for */
+    int n_origins;
+    int index; /* of the first origin: stable across passes; keys random numbers and messages */
+    bool dead; /* removed by a pass */
+};
+
+/* One graph or the body of a control-flow node. Nodes are in a topological order. Arrays are owned by the model's
+ * arena. */
+struct sc_graph {
+    const char *name;
+    const struct sc_graph *outer; /* enclosing graph of a body; NULL for the main graph */
+    int n_values, cap_values;
+    struct sc_graph_value *values;
+    int n_nodes, cap_nodes;
+    struct sc_node *nodes;
+    int n_inputs, n_outputs;
+    int *inputs; /* value indices, in file order; those with a default (initializer) included */
+    int *outputs;
+    int n_weights, cap_weights;
+    struct sc_weight *weights;
+    struct sc_map names; /* value name -> index */
+    struct sc_arena *arena; /* for what passes add */
+};
+
+/* The index of a value by name, or -1. */
+int sc_graph_find(const struct sc_graph *graph, const char *name);
+
+/* Appends; returns the new index in *index. Fails with SC_NO_MEMORY. A value's name must be new. */
+enum sc_status sc_graph_add_value(struct sc_graph *graph, const char *name, int *index);
+enum sc_status sc_graph_add_weight(struct sc_graph *graph, const struct sc_weight *weight, int value);
+
+/* An attribute of the node by name, or NULL. */
+const struct sc_attribute *sc_node_attribute(const struct sc_node *node, const char *name);
+
+/* Typed reads with defaults; a wrong attribute type is SC_BAD_MODEL naming node, operator and attribute. */
+enum sc_status sc_node_int(const struct sc_node *node, const char *name, int64_t otherwise, int64_t *value);
+enum sc_status sc_node_float(const struct sc_node *node, const char *name, float otherwise, float *value);
+enum sc_status sc_node_text(const struct sc_node *node, const char *name, const char *otherwise, const char **value);
+enum sc_status sc_node_ints(
+    const struct sc_node *node, const char *name, int *n, const int64_t **values); /* absent: n = -1 */
+enum sc_status sc_node_floats(const struct sc_node *node, const char *name, int *n, const float **values);
+
+/* "node 'name' (Op)" for messages; nodes without a name are called by their first output. Returns buffer. */
+char *sc_node_text_name(const struct sc_graph *graph, const struct sc_node *node, char *buffer, size_t bytes);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening a model: skeleton now, weight bytes when asked for. */
+#ifndef SC_MODEL_MODEL_H
+#define SC_MODEL_MODEL_H
+
+#include "base/file.h"
+#include "model/graph.h"
+
+struct sc_opset {
+    const char *domain; /* "" for ai.onnx */
+    int version;
+};
+
+/* An opened model. The file stays mapped; raw weight bytes are found by offset and are not touched by opening.
+ *
+ *   sc_model_open ──► graph as in the file ── passes rewrite `graph` in place ──► sc_weight_tensor on owners ──►
+ * sc_model_close
+ */
+struct sc_model {
+    struct sc_arena arena;
+    char *path, *folder;
+    int64_t ir_version;
+    const char *producer;
+    int n_opsets;
+    struct sc_opset *opsets;
+    struct sc_graph *graph;
+    int n_files;
+    struct sc_file *files; /* files[0] is the model itself, then external data */
+    const char **file_names;
+    int n_file_nodes; /* nodes of the main graph in the file; origins are below it */
+    const char **file_node_outputs; /* first output name of each file node: its name in plans */
+    uint64_t fingerprint; /* of the skeleton and the sizes of weights: equal on all ranks */
+};
+
+/* path is a .onnx file, or a folder with model.onnx (or one .onnx alone, or the file that genai_config.json names).
+ * Fails with SC_IO or SC_BAD_MODEL, naming the file and what is wrong with it. */
+enum sc_status sc_model_open(const char *path, struct sc_model **model);
+void sc_model_close(struct sc_model *model);
+
+/* The version of a domain's operators in this model; 0 when it is not imported. */
+int sc_model_opset(const struct sc_model *model, const char *domain);
+
+/* A tensor over the content of a weight: points into the mapped file where alignment and storage allow, else a copy in
+ * `arena`. Only the rank that owns the weight calls it. */
+enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
+
+/* Bytes of the weight in plain storage. */
+size_t sc_weight_bytes(const struct sc_weight *weight);
+
+/* Reads a .pb file with a TensorProto, SequenceProto or OptionalProto (chosen by `fact`, from the graph's input or
+ * output). */
+enum sc_status sc_value_read_pb(
+    const char *path, const struct sc_fact *fact, struct sc_arena *arena, struct sc_value *value);
+
+/* Writes a tensor, sequence or optional in the same form. */
+enum sc_status sc_value_write_pb(const char *path, const char *name, const struct sc_value *value);
+
+#endif

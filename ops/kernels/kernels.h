@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of kernels of one instruction set level. Passed by pointer: a test holds two levels at once. */
+#ifndef SC_OPS_KERNELS_KERNELS_H
+#define SC_OPS_KERNELS_KERNELS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
+
+/* f32 functions of one argument. Each result depends on its own element alone; errors within 2 ulp unless said. */
+#define SC_UNARY_F32(X)                                                                                                \
+    X(exp)                                                                                                             \
+    X(log) X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round)       \
+        X(relu) X(silu) X(gelu_erf) X(gelu_tanh) X(softplus)
+
+/* f32 functions of two arguments. */
+#define SC_BINARY_F32(X) X(add) X(sub) X(mul) X(div) X(max) X(min)
+
+enum sc_unary_f32 {
+#define X(name) SC_UNARY_##name,
+    SC_UNARY_F32(X)
+#undef X
+        SC_UNARY_N
+};
+
+enum sc_binary_f32 {
+#define X(name) SC_BINARY_##name,
+    SC_BINARY_F32(X)
+#undef X
+        SC_BINARY_N
+};
+
+/* A block-shaped piece of C[M, N] = A[M, K] · B[K, N], B packed in panels of 16 columns: the microkernel's job.
+ * Each C[m][n] is one chain c = fma(a[m][k], b[k][n], c) over k in order. */
+struct sc_gemm_tile {
+    int64_t m, k, panels; /* rows, depth, panels of 16 columns side by side */
+    const float *a;
+    int64_t a_stride; /* elements between rows of A */
+    const float *b; /* first panel: [k][16] */
+    int64_t panel_stride; /* elements between panels of B */
+    float *c;
+    int64_t c_stride;
+    int64_t n; /* columns to store: up to 16 * panels */
+    int accumulate; /* 0: chains start at zero; 1: at C */
+};
+
+struct sc_kernels {
+    const char *name; /* "base", "avx2", "avx512" */
+    enum sc_isa isa;
+    void (*unary[SC_UNARY_N])(const float *x, float *y, int64_t n); /* x may be y */
+    /* steps are 0 (one value for all) or 1; y may be a or b */
+    void (*binary[SC_BINARY_N])(const float *a, int a_step, const float *b, int b_step, float *y, int64_t n);
+    /* Reductions over a contiguous row: element i falls in lane i mod 16, lanes are joined in one fixed tree. */
+    float (*sum)(const float *x, int64_t n);
+    float (*sum_squares)(const float *x, float shift, int64_t n); /* of x[i] - shift */
+    float (*max)(const float *x, int64_t n); /* -inf for n = 0; NaN if any is */
+    float (*exp_sum)(
+        const float *x, float shift, float *y, int64_t n); /* y = exp(x - shift), returns their sum; x may be y */
+    void (*scale)(const float *x, float factor, float *y, int64_t n); /* y = x * factor */
+    void (*scale_shift)(const float *x, float shift, float factor, const float *weight, const float *bias, float *y,
+        int64_t n); /* y = (x - shift) * factor * weight + bias, each step rounded; weight, bias may be NULL */
+    void (*axpy)(float a, const float *x, float *y, int64_t n); /* y = fma(a, x, y) */
+    void (*gemm_tile)(const struct sc_gemm_tile *tile);
+    int64_t gemm_rows, gemm_panels; /* the tile that is fastest for large M; never changes a result */
+    /* One query row against one block of 64 keys stored [width][64]: s[j] = chain over d of q[d] * k[d][j]. */
+    void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);
+    /* acc[d] = chain over j in order of p[j] * v[j][d], added to acc; n of the 64 rows, row_stride elements apart. */
+    void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
+    void (*f16_to_f32)(const uint16_t *x, float *y, int64_t n);
+    void (*f32_to_f16)(const float *x, uint16_t *y, int64_t n); /* round to nearest even */
+    void (*bf16_to_f32)(const uint16_t *x, float *y, int64_t n);
+    void (*f32_to_bf16)(const float *x, uint16_t *y, int64_t n);
+};
+
+/* The table of a level; NULL when this build or CPU does not have it. */
+const struct sc_kernels *sc_kernels_at(enum sc_isa isa);
+
+/* The best level of this CPU, or what SC_CPU=base|avx2|avx512 asks for (SC_BAD_USAGE when it cannot be had). */
+enum sc_status sc_kernels_best(const struct sc_kernels **kernels);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Cutting a weighted directed graph into convex stages. Knows nothing of models. */
+#ifndef SC_PARTITIONER_CUT_H
+#define SC_PARTITIONER_CUT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct sc_cut_node {
+    double seconds; /* compute */
+    int64_t memory_bytes; /* weights and state that its stage keeps */
+    int64_t output_bytes; /* what sending its output once moves */
+    int group; /* nodes of one group >= 0 stay in one stage; -1: free */
+};
+
+struct sc_cut_edge {
+    int from, to;
+};
+
+struct sc_cut_problem {
+    int n_nodes, n_edges;
+    const struct sc_cut_node *nodes; /* any order; the graph must be acyclic, also with groups joined */
+    const struct sc_cut_edge *edges;
+    int n_stages;
+    const int64_t *memory_limit; /* per stage; 0: none */
+    const double *speed; /* per stage, relative; NULL: all 1 */
+    double link_bytes_per_second,
+        link_seconds; /* a stage pays for what it receives and sends, once per producer and side */
+    bool exact_stages; /* exactly n_stages non-empty ones; else as few as give the best slowest stage */
+    bool latency; /* minimise the sum instead of the largest */
+};
+
+struct sc_cut_result {
+    int n_stages;
+    int *stage_of; /* per node, in the caller's array of n_nodes */
+    double slowest_seconds;
+    double bound_seconds; /* proven: no partition has a faster slowest stage */
+};
+
+/* Exact dynamic programme over a topological order that keeps groups together; result->stage_of is the caller's.
+ * SC_LIMIT when nothing fits, saying how much memory would; SC_BAD_INPUT for a cycle or more stages than nodes. */
+enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_result *result);
+
+/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed: for tests of "any plan". */
+enum sc_status sc_cut_random(const struct sc_cut_problem *problem, uint64_t seed, struct sc_cut_result *result);
+
+#endif

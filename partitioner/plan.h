@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A plan: which rank runs which nodes. */
+#ifndef SC_PARTITIONER_PLAN_H
+#define SC_PARTITIONER_PLAN_H
+
+#include "model/model.h"
+
+struct sc_plan_stage {
+    int n_ranks;
+    int *ranks; /* today one: replication comes with more */
+    double seconds; /* predicted busy time a microbatch */
+    int64_t weight_bytes, packed_bytes, activation_bytes, state_bytes;
+    int n_nodes;
+};
+
+/* Stages are numbered in a topological order of the quotient graph. Everything is in `arena`. */
+struct sc_plan {
+    struct sc_arena arena;
+    uint64_t fingerprint; /* of the model; 0 in a file written by hand without one */
+    int n_stages;
+    struct sc_plan_stage *stages;
+    int n_nodes; /* nodes of the file's main graph */
+    int *stage_of; /* by file node; -1: removed by a pass before the cut */
+    double bound_seconds; /* no plan of this model with as many stages has a faster slowest stage; 0: not known */
+    const char *note; /* why fewer stages than ranks, or NULL */
+};
+
+void sc_plan_free(struct sc_plan *plan); /* safe on NULL */
+
+/* The stage of a node after passes: that of its last origin. -1 for nodes without one. */
+int sc_plan_stage_of(const struct sc_plan *plan, const struct sc_node *node);
+
+/* plan.json: made to be read and edited. A node is named by its first output. Reading checks that every node is named
+ * once, that stages are orderable, and the fingerprint when there is one; SC_BAD_INPUT names the plan file, stage and
+ * value. */
+enum sc_status sc_plan_write(const struct sc_plan *plan, const struct sc_model *model, char **text);
+enum sc_status sc_plan_read(const char *path, const struct sc_model *model, struct sc_plan **plan);
+
+/* As flat bytes, for the broadcast from rank 0. */
+enum sc_status sc_plan_pack(const struct sc_plan *plan, void **bytes, size_t *n_bytes);
+enum sc_status sc_plan_unpack(const void *bytes, size_t n_bytes, const struct sc_model *model, struct sc_plan **plan);
+
+/* An edge carries values of one producer stage to one consumer stage. Stage -1 as producer is the caller (graph
+ * inputs), as consumer the caller too (graph outputs). The one derivation of edges, for runtime, report and split
+ * alike. */
+struct sc_plan_edge {
+    int from, to;
+    int n_values;
+    int *values; /* indices in graph->values */
+};
+
+/* Edges in order of (from, to); state pairs' values are left out (`is_state` by value index, may be NULL).
+ * A stage that reads nothing gets an edge from -1 with no values: it is told when to run. */
+enum sc_status sc_plan_edges(const struct sc_plan *plan, const struct sc_graph *graph, const bool *is_state,
+    struct sc_arena *arena, int *n_edges, struct sc_plan_edge **edges);
+
+#endif
