@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of commands and options. To add an option, add a row: parser, help, man page and completion follow. */
+#include "launch/options.h"
+
+#define BIT(command) (1u << SC_COMMAND_##command)
+#define ALL ((1u << SC_N_COMMANDS) - 1)
+#define RUNS (BIT(RUN) | BIT(VERIFY) | BIT(GENERATE))
+#define CUTS (BIT(PLAN) | RUNS)
+
+static const struct sc_command_row commands[SC_N_COMMANDS] = {
+    [SC_COMMAND_INSPECT] = {"inspect", "MODEL", 1, 1, true, false, "show what a model holds",
+        "Prints inputs, outputs, operators, sizes and state pairs of MODEL, and what of it is not supported.\n"
+        "MODEL is an .onnx file, or a folder with model.onnx in it.\n",
+        "stagecoach inspect examples/shakespeare\n"},
+    [SC_COMMAND_OPS] = {"ops", "[NAME]", 0, 1, false, false, "list operators, versions and types",
+        "Lists the operators of the schema table and which of their versions have kernels; with NAME, one operator "
+        "with\n"
+        "its types and attributes.\n",
+        "stagecoach ops Attention\n"},
+    [SC_COMMAND_PLAN] = {"plan", "MODEL", 1, 1, true, false, "cut a model into stages and show the cut",
+        "Prints the stages of MODEL for -pp ranks: nodes, weights, activations, cache at -c, share of the cost, values "
+        "in\n"
+        "and out. With -o the plan is written as JSON, which may be edited and given to --plan.\n",
+        "stagecoach plan examples/shakespeare -pp 2 -o plan.json\n"},
+    [SC_COMMAND_RUN] = {"run", "MODEL", 1, 1, true, false, "run a model once on given inputs",
+        "Runs MODEL on the tensors of -i (.npy or .pb files) and writes each output to the folder of -o.\n",
+        "stagecoach run model.onnx -i x=x.npy -o out\n"},
+    [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false, "compare a model with recorded outputs",
+        "Each PATH is a folder with model.onnx and test_data_set_*, or a folder of such folders. Every data set is run "
+        "and\n"
+        "compared: count, type, shape, and |a - r| <= atol + rtol * |r|. One line for a failure or a skip; the last "
+        "line is\n"
+        "'N passed, N failed'. Exit code 1 when one failed.\n",
+        "stagecoach verify build/onnx/node/test_add\n"},
+    [SC_COMMAND_GENERATE] = {"generate", "MODEL", 1, 1, true, false, "write text with a decoder",
+        "Reads MODEL and its tokenizer.json, continues the prompt and prints the text as it comes. The plan and, at "
+        "the end,\n"
+        "prompt and generation tokens/s with each stage's busy and waiting share go to stderr.\n",
+        "stagecoach generate examples/shakespeare -p \"ROMEO:\" -n 64\n"
+        "stagecoach launch -n 2 -- generate examples/shakespeare -p \"ROMEO:\" -n 200 --temp 0.8 --seed 1\n"},
+    [SC_COMMAND_LAUNCH] = {"launch", "-- COMMAND ...", 1, 1 << 30, false, true, "start a command on several ranks",
+        "Starts stagecoach COMMAND on -n ranks by mpirun, with the flags that leave placement to stagecoach.\n",
+        "stagecoach launch -n 2 -- generate examples/shakespeare -p \"ROMEO:\" -n 64\n"},
+    [SC_COMMAND_HELP] = {"help", "[COMMAND]", 0, 1, false, false, "show this, or the help of a command",
+        "Lists the commands, or shows one with its options, as COMMAND --help does.\n", "stagecoach help generate\n"},
+    [SC_COMMAND_VERSION] = {"version", "", 0, 0, false, false, "show the version", "Prints name and version.\n",
+        "stagecoach version\n"},
+};
+
+static const struct sc_option_row options[] = {
+    {"model", "m", NULL, SC_OPTION_TEXT, "MODEL", NULL, 0, 0, BIT(INSPECT) | BIT(PLAN) | BIT(RUN) | BIT(GENERATE),
+        "the model, instead of the first argument"},
+    {"prompt", "p", NULL, SC_OPTION_TEXT, "TEXT", NULL, 0, 0, BIT(GENERATE), "the prompt"},
+    {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE), "read the prompt from FILE"},
+    {"predict", "n", "n-predict", SC_OPTION_INT, "N", "128", 0, 1 << 30, BIT(GENERATE), "tokens to write"},
+    {"temp", NULL, NULL, SC_OPTION_REAL, "T", "0.8", 0, 100, BIT(GENERATE),
+        "temperature; 0 takes the likeliest token always"},
+    {"top-k", NULL, NULL, SC_OPTION_INT, "K", "40", 0, 1 << 30, BIT(GENERATE), "draw from the K likeliest; 0: all"},
+    {"top-p", NULL, NULL, SC_OPTION_REAL, "P", "0.95", 0, 1, BIT(GENERATE),
+        "draw from the likeliest that together reach P; 1: all"},
+    {"min-p", NULL, NULL, SC_OPTION_REAL, "P", "0.05", 0, 1, BIT(GENERATE),
+        "drop tokens under P times the likeliest; 0: none"},
+    {"seed", NULL, NULL, SC_OPTION_INT, "S", "0", 0, 9e15, CUTS, "seed of everything drawn at random"},
+    {"ignore-eos", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(GENERATE), "write on past the end-of-text token"},
+    {"ctx", "c", "ctx-size", SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(PLAN) | BIT(GENERATE),
+        "rows of the cache; 0: what the model was made for"},
+    {"ubatch", "ub", "ubatch-size", SC_OPTION_INT, "N", "64", 1, 1 << 20, BIT(PLAN) | BIT(GENERATE),
+        "most rows of a prompt in one microbatch"},
+    {"batch", "b", "batch-size", SC_OPTION_INT, "N", "512", 1, 1 << 20, BIT(GENERATE),
+        "most rows of a prompt in flight at once"},
+    {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN), "an input tensor, .npy or .pb; repeatable"},
+    {"output", "o", NULL, SC_OPTION_TEXT, "DIR", NULL, 0, 0, BIT(RUN), "folder for the outputs, one .npy each"},
+    {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
+    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(INSPECT) | BIT(PLAN) | BIT(RUN) | BIT(GENERATE),
+        "size of a named dim of the inputs; repeatable"},
+    {"state", NULL, NULL, SC_OPTION_LIST, "IN=OUT", NULL, 0, 0, BIT(INSPECT) | BIT(PLAN) | BIT(GENERATE),
+        "graph input IN continues graph output OUT; repeatable"},
+    {"pp", "pp", "pipeline", SC_OPTION_INT, "N", "0", 0, 4096, CUTS,
+        "stages, none of them empty; 0: as many of the ranks as pay"},
+    {"plan", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, CUTS, "use the plan in FILE"},
+    {"random-plan", NULL, NULL, SC_OPTION_INT, "SEED", NULL, 0, 1 << 30, CUTS,
+        "cut at random places, for tests of cuts"},
+    {"pin", NULL, NULL, SC_OPTION_INT, "RANK", NULL, 0, 4095, BIT(VERIFY) | BIT(RUN),
+        "run every node on RANK, so that all values cross the wire"},
+    {"memory", NULL, NULL, SC_OPTION_SIZE, "BYTES", "0", 0, 9e15, CUTS,
+        "memory that a rank may use, e.g. 512M; 0: what the machine has"},
+    {"threads", "t", NULL, SC_OPTION_INT, "N", "0", 0, 4096, RUNS, "threads of each rank; 0: its share of the cores"},
+    {"gemm", NULL, NULL, SC_OPTION_CHOICE, "own|blas", "own", 0, 0, RUNS,
+        "f32 products by own kernels, or large ones by OpenBLAS"},
+    {"bind", NULL, NULL, SC_OPTION_CHOICE, "spread|keep", "spread", 0, 0, RUNS,
+        "share out the node's cores, or keep what the launcher bound"},
+    {"rtol", NULL, NULL, SC_OPTION_REAL, "R", "0.001", 0, 1e30, BIT(VERIFY), "relative tolerance"},
+    {"atol", NULL, NULL, SC_OPTION_REAL, "A", "1e-7", 0, 1e30, BIT(VERIFY), "absolute tolerance"},
+    {"timeout", NULL, NULL, SC_OPTION_REAL, "SECONDS", "60", 0.1, 1e9, RUNS,
+        "a rank that makes no progress for so long ends the job"},
+    {"ranks", "n", "np", SC_OPTION_INT, "N", "1", 1, 4096, BIT(LAUNCH), "ranks to start"},
+    {"hostfile", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(LAUNCH),
+        "hosts to start them on, as mpirun reads it"},
+    {"man", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(HELP), "print the manual page"},
+    {"completion", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(HELP), "print the completion script for bash"},
+    {"progress", NULL, NULL, SC_OPTION_SWITCH, NULL, NULL, 0, 0, RUNS | BIT(LAUNCH),
+        "show a progress bar; by default on a terminal"},
+    {"log-level", NULL, NULL, SC_OPTION_CHOICE, "error|warn|info|debug", "info", 0, 0, CUTS | BIT(INSPECT),
+        "what is said on stderr"},
+    {"help", "h", NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, ALL, "show this help"},
+};
+
+const struct sc_command_row *sc_command_rows(void)
+{
+    return commands;
+}
+
+const struct sc_option_row *sc_option_rows(int *n)
+{
+    *n = (int)(sizeof options / sizeof options[0]);
+    return options;
+}
