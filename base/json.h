@@ -39,6 +39,7 @@ enum sc_status sc_json_new(bool array, struct sc_json **root);
 enum sc_status sc_json_add(struct sc_json *parent, const char *key, bool array, struct sc_json **child); /* borrowed */
 enum sc_status sc_json_add_text(struct sc_json *parent, const char *key, const char *text);
 enum sc_status sc_json_add_int(struct sc_json *parent, const char *key, int64_t value);
+/* Not a number and infinities, which JSON lacks, are written as null. */
 enum sc_status sc_json_add_real(struct sc_json *parent, const char *key, double value);
 enum sc_status sc_json_add_bool(struct sc_json *parent, const char *key, bool value);
 

@@ -13,6 +13,9 @@ struct sc_random_key {
     uint64_t seq; /* microbatch or position */
 };
 
+/* The block function: ten rounds of Philox4x32. */
+void sc_random_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
+
 /* Four 32-bit words for element `index` of the key. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2,
  * 3" (SC 2011), Philox4x32-10. */
 void sc_random_words(const struct sc_random_key *key, uint64_t index, uint32_t words[4]);

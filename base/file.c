@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a path is gets judged on the opened descriptor, never before opening. */
+#define _DEFAULT_SOURCE /* madvise: glibc's posix_madvise ignores DONTNEED */
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* O_NONBLOCK: opening a pipe that nobody writes to must not hang. */
+static enum sc_status open_regular(const char *path, int *fd, size_t *bytes)
+{
+    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (opened < 0) {
+        return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    }
+    struct stat status;
+    if (fstat(opened, &status) != 0) {
+        (void)sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    } else if (!S_ISREG(status.st_mode)) {
+        (void)sc_fail(SC_IO, "'%s': %s, want a regular file", path,
+            S_ISDIR(status.st_mode) ? "is a directory" : "is a device or pipe");
+    } else if (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2) {
+        (void)sc_fail(SC_IO, "'%s': too large to map", path);
+    } else {
+        *fd = opened;
+        *bytes = (size_t)status.st_size;
+        return SC_OK;
+    }
+    (void)close(opened);
+    return SC_IO;
+}
+
+enum sc_status sc_file_map(const char *path, struct sc_file *file)
+{
+    int fd;
+    size_t bytes;
+    SC_TRY(open_regular(path, &fd, &bytes));
+    void *data = NULL;
+    if (bytes != 0) {
+        data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    const int cause = errno;
+    (void)close(fd);
+    if (data == MAP_FAILED) {
+        return sc_fail(SC_IO, "'%s': cannot map %zu bytes: %s", path, bytes, strerror(cause));
+    }
+    *file = (struct sc_file){.data = data, .bytes = bytes};
+    return SC_OK;
+}
+
+/* munmap and madvise take a plain pointer though they write nothing here. */
+static void *unconst(const unsigned char *data)
+{
+    return (void *)(uintptr_t)data;
+}
+
+void sc_file_release(struct sc_file *file)
+{
+    if (file->data != NULL) {
+        (void)munmap(unconst(file->data), file->bytes);
+    }
+    *file = (struct sc_file){0};
+}
+
+void sc_file_drop(const struct sc_file *file, size_t offset, size_t bytes)
+{
+    if (file->data == NULL || offset >= file->bytes) {
+        return;
+    }
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t end = bytes > file->bytes - offset ? file->bytes : offset + bytes;
+    /* Whole pages only: the neighbours of a range may still be wanted. The last page of the file has no neighbour. */
+    const size_t first = (offset + page - 1) / page * page;
+    const size_t last = end == file->bytes ? end : end / page * page;
+    if (first < last) {
+        (void)madvise(unconst(file->data + first), last - first, MADV_DONTNEED);
+    }
+}
+
+/* Fills `text` until the end of the file or `room` bytes. */
+static enum sc_status read_up_to(int fd, const char *path, char *text, size_t room, size_t *bytes)
+{
+    size_t n = 0;
+    while (n < room) {
+        const ssize_t got = read(fd, text + n, room - n);
+        if (got == 0) {
+            break;
+        }
+        if (got < 0 && errno != EINTR) {
+            return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+        }
+        n += got > 0 ? (size_t)got : 0;
+    }
+    *bytes = n;
+    return SC_OK;
+}
+
+enum sc_status sc_file_read_text(
+    const char *path, size_t limit_bytes, struct sc_arena *arena, char **text, size_t *bytes)
+{
+    int fd;
+    size_t room;
+    SC_TRY(open_regular(path, &fd, &room));
+    enum sc_status status = SC_OK;
+    char *buffer = NULL;
+    size_t n = 0;
+    /* Files of /proc say that they are empty, and a file may grow: read until the end, with one byte of room more. */
+    for (size_t capacity = room < 4095 ? 4096 : room + 1;; capacity *= 2) {
+        if (n > limit_bytes || room > limit_bytes) {
+            status = sc_fail(SC_IO, "'%s': over %zu bytes, the limit here", path, limit_bytes);
+            break;
+        }
+        char *const larger = sc_arena_alloc(arena, capacity + 1);
+        if (larger == NULL) {
+            status = SC_NO_MEMORY;
+            break;
+        }
+        if (n != 0) {
+            memcpy(larger, buffer, n);
+        }
+        buffer = larger;
+        size_t got = 0;
+        status = read_up_to(fd, path, buffer + n, capacity - n, &got);
+        n += got;
+        if (status != SC_OK || n < capacity) {
+            break;
+        }
+    }
+    (void)close(fd);
+    if (status == SC_OK && n > limit_bytes) {
+        status = sc_fail(SC_IO, "'%s': over %zu bytes, the limit here", path, limit_bytes);
+    }
+    if (status == SC_OK) {
+        buffer[n] = '\0';
+        *text = buffer;
+        *bytes = n;
+    }
+    return status;
+}
+
+static enum sc_status write_all(int fd, const char *path, const unsigned char *data, size_t bytes)
+{
+    size_t n = 0;
+    while (n < bytes) {
+        const ssize_t wrote = write(fd, data + n, bytes - n);
+        if (wrote < 0 && errno != EINTR) {
+            return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+        }
+        n += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return SC_OK;
+}
+
+/* A device or pipe (/dev/null, /dev/stdout) must not be replaced by a file: it is written to as it is. */
+static enum sc_status write_in_place(const char *path, const void *data, size_t bytes)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    }
+    const enum sc_status status = write_all(fd, path, data, bytes);
+    if (close(fd) != 0 && status == SC_OK) {
+        return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    }
+    return status;
+}
+
+static int open_beside(const char *path, char name[PATH_MAX])
+{
+    for (int i = 0; i < 100; i++) {
+        const int length = snprintf(name, PATH_MAX, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        if (length < 0 || length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+enum sc_status sc_file_write(const char *path, const void *data, size_t bytes)
+{
+    struct stat existing;
+    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode)) {
+        return write_in_place(path, data, bytes);
+    }
+    char name[PATH_MAX];
+    const int fd = open_beside(path, name);
+    if (fd < 0) {
+        return sc_fail(SC_IO, "'%s': cannot create: %s", path, strerror(errno));
+    }
+    enum sc_status status = write_all(fd, path, data, bytes);
+    if (status == SC_OK && fsync(fd) != 0) {
+        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    }
+    if (close(fd) != 0 && status == SC_OK) {
+        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    }
+    if (status == SC_OK && rename(name, path) != 0) {
+        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    }
+    if (status != SC_OK) {
+        (void)unlink(name);
+    }
+    return status;
+}
+
+char *sc_path_folder(struct sc_arena *arena, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return sc_arena_text(arena, ".", 1);
+    }
+    return sc_arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+char *sc_path_join(struct sc_arena *arena, const char *folder, const char *name)
+{
+    const size_t n = strlen(folder);
+    if (n == 0 || strcmp(folder, ".") == 0) {
+        return sc_arena_text(arena, name, strlen(name));
+    }
+    return sc_arena_printf(arena, "%s%s%s", folder, folder[n - 1] == '/' ? "" : "/", name);
+}
