@@ -115,8 +115,8 @@ struct sc_op {
 /* The newest row not newer than the opset version; NULL when there is none. */
 const struct sc_op *sc_op_find(const char *domain, const char *name, int version);
 
-/* Every row, in the order of ops/families.c. Ends with name == NULL rows skipped; n is their count. */
-const struct sc_op *const *sc_op_all(int *n);
+/* Row `index` of all there are, counted from 0 through the families; NULL past the end. */
+const struct sc_op *sc_op_at(int index);
 
 /* "node 'x' (Add): " + text. */
 enum sc_status sc_node_fail(const struct sc_graph *graph, const struct sc_node *node, enum sc_status code,
