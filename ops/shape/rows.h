@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The files of this family. */
+#ifndef SC_OPS_SHAPE_ROWS_H
+#define SC_OPS_SHAPE_ROWS_H
+
+#include "ops/families.h"
+
+extern const struct sc_op sc_ops_shape_concat[];
+extern const struct sc_op sc_ops_shape_constant[];
+extern const struct sc_op sc_ops_shape_dims[];
+extern const struct sc_op sc_ops_shape_gather[];
+extern const struct sc_op sc_ops_shape_range[];
+extern const struct sc_op sc_ops_shape_reshape[];
+extern const struct sc_op sc_ops_shape_slice[];
+extern const struct sc_op sc_ops_shape_transpose[];
+
+#endif
