@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about base/file.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static char folder[] = "/tmp/sc_test_file_XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", folder);
+    return system(command) != 0;
+}
+
+static const char *path_of(struct sc_arena *arena, const char *name)
+{
+    return sc_path_join(arena, folder, name);
+}
+
+static void what_is_written_is_mapped_and_read(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    const char *const path = path_of(&arena, "a");
+    assert_int_equal(sc_file_write(path, "one\0two", 7), SC_OK);
+    assert_int_equal(sc_file_write(path, "one\0tw", 6), SC_OK);
+    struct sc_file file = {0};
+    assert_int_equal(sc_file_map(path, &file), SC_OK);
+    assert_int_equal(file.bytes, 6);
+    assert_memory_equal(file.data, "one\0tw", 6);
+    sc_file_drop(&file, 0, 6);
+    sc_file_drop(&file, 7, 100);
+    assert_memory_equal(file.data, "one\0tw", 6);
+    sc_file_release(&file);
+    sc_file_release(&file);
+    char *text = NULL;
+    size_t bytes = 0;
+    assert_int_equal(sc_file_read_text(path, 6, &arena, &text, &bytes), SC_OK);
+    assert_int_equal(bytes, 6);
+    assert_memory_equal(text, "one\0tw", 7);
+    sc_arena_release(&arena);
+}
+
+static void an_empty_file_maps_to_nothing(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    const char *const path = path_of(&arena, "empty");
+    assert_int_equal(sc_file_write(path, NULL, 0), SC_OK);
+    struct sc_file file = {0};
+    assert_int_equal(sc_file_map(path, &file), SC_OK);
+    assert_null(file.data);
+    assert_int_equal(file.bytes, 0);
+    sc_file_drop(&file, 0, 1);
+    sc_file_release(&file);
+    char *text = NULL;
+    size_t bytes = 1;
+    assert_int_equal(sc_file_read_text(path, 0, &arena, &text, &bytes), SC_OK);
+    assert_string_equal(text, "");
+    assert_int_equal(bytes, 0);
+    sc_arena_release(&arena);
+}
+
+static void files_that_say_they_are_empty_are_read_to_their_end(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    assert_int_equal(sc_file_read_text("/proc/self/status", 1 << 20, &arena, &text, &bytes), SC_OK);
+    assert_non_null(strstr(text, "Name:"));
+    assert_int_equal(sc_file_read_text("/proc/self/status", 10, &arena, &text, &bytes), SC_IO);
+    sc_arena_release(&arena);
+}
+
+static void over_the_limit_is_refused(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    const char *const path = path_of(&arena, "long");
+    char *text = NULL;
+    size_t bytes = 0;
+    char *const big = calloc(1, 10000);
+    assert_non_null(big);
+    assert_int_equal(sc_file_write(path, big, 10000), SC_OK);
+    assert_int_equal(sc_file_read_text(path, 9999, &arena, &text, &bytes), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, path));
+    assert_null(text);
+    assert_int_equal(sc_file_read_text(path, 10000, &arena, &text, &bytes), SC_OK);
+    assert_int_equal(bytes, 10000);
+    free(big);
+    sc_arena_release(&arena);
+}
+
+static void what_is_no_regular_file_is_refused_without_waiting(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_file file = {0};
+    assert_int_equal(sc_file_map(folder, &file), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "is a directory"));
+    assert_int_equal(sc_file_map("/dev/zero", &file), SC_IO);
+    const char *const pipe_path = path_of(&arena, "pipe");
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_int_equal(sc_file_map(pipe_path, &file), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "is a device or pipe"));
+    assert_int_equal(sc_file_map(path_of(&arena, "missing"), &file), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "missing"));
+    sc_arena_release(&arena);
+}
+
+static void a_write_that_fails_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    assert_int_equal(sc_file_write(path_of(&arena, "no/such/folder"), "x", 1), SC_IO);
+    /* A folder in the way: found when the file is moved to its name. */
+    assert_int_equal(mkdir(path_of(&arena, "in_the_way"), 0700), 0);
+    assert_int_equal(sc_file_write(path_of(&arena, "in_the_way"), "x", 1), SC_IO);
+    assert_int_equal(sc_file_write("/dev/full", "x", 1), SC_IO);
+    assert_int_equal(sc_file_write("/dev/null", "x", 1), SC_OK);
+    struct stat status;
+    assert_int_equal(stat("/dev/null", &status), 0);
+    assert_false(S_ISREG(status.st_mode));
+    sc_arena_release(&arena);
+}
+
+static void folders_and_joins(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    assert_string_equal(sc_path_folder(&arena, "a/b/c.onnx"), "a/b");
+    assert_string_equal(sc_path_folder(&arena, "c.onnx"), ".");
+    assert_string_equal(sc_path_folder(&arena, "/c.onnx"), "/");
+    assert_string_equal(sc_path_join(&arena, "a/b", "c"), "a/b/c");
+    assert_string_equal(sc_path_join(&arena, "/", "c"), "/c");
+    assert_string_equal(sc_path_join(&arena, ".", "c"), "c");
+    assert_string_equal(sc_path_join(&arena, "", "c"), "c");
+    sc_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_mapped_and_read),
+        cmocka_unit_test(an_empty_file_maps_to_nothing),
+        cmocka_unit_test(files_that_say_they_are_empty_are_read_to_their_end),
+        cmocka_unit_test(over_the_limit_is_refused),
+        cmocka_unit_test(what_is_no_regular_file_is_refused_without_waiting),
+        cmocka_unit_test(a_write_that_fails_leaves_nothing_behind),
+        cmocka_unit_test(folders_and_joins),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
