@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Loading: the weights of this program alone come into memory, in the form that its steps read them. */
+#include <string.h>
+
+#include "exec/step.h"
+
+static void drop_pages(const struct sc_program *program, const struct sc_weight *weight)
+{
+    if (weight->file < 0 || !weight->raw) {
+        return;
+    }
+    const struct sc_file *file = &program->spec.model->files[weight->file];
+    sc_file_drop(file, (size_t)(weight->raw - file->data), weight->raw_bytes);
+}
+
+/* A weight as steps see it: its content, or only its shape when all of its readers have it packed. */
+static enum sc_status load_weight(struct sc_program *program, int s)
+{
+    const struct sc_slot *slot = &program->slots[s];
+    const struct sc_weight *weight = &program->spec.graph->weights[slot->weight];
+    struct sc_value *value = &program->constants[s];
+    value->kind = SC_KIND_TENSOR;
+    if (!slot->needed) {
+        value->u.tensor = weight->shape;
+        value->u.tensor.data = NULL;
+        return SC_OK;
+    }
+    struct sc_tensor tensor;
+    SC_TRY(sc_weight_tensor(weight, &program->weights, &tensor));
+    if (tensor.storage == SC_STORAGE_PACKED) {
+        struct sc_tensor plain;
+        SC_TRY(sc_tensor_new(&program->weights, tensor.type, tensor.rank, tensor.dims, &plain));
+        sc_tensor_copy_dense(&tensor, plain.data);
+        tensor = plain;
+    }
+    const bool mapped = weight->raw && tensor.data == (const void *)weight->raw;
+    *(mapped ? &program->mapped_bytes : &program->own_bytes) += (int64_t)sc_tensor_bytes(&tensor);
+    tensor.owner = SC_OWNER_MODEL;
+    value->u.tensor = tensor;
+    return SC_OK;
+}
+
+static enum sc_status pack_step(struct sc_program *program, struct sc_step *step, struct sc_team *team)
+{
+    const struct sc_slot *slot = &program->slots[step->in[step->packed_input]];
+    const struct sc_weight *weight = &program->spec.graph->weights[slot->weight];
+    struct sc_arena passing = {
+        0}; /* a copy, where the file's bytes cannot be used in place, goes as soon as it is packed */
+    struct sc_tensor content;
+    enum sc_status status = sc_weight_tensor(weight, &passing, &content);
+    if (status == SC_OK) {
+        step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
+        status = step->packed ? SC_OK : SC_NO_MEMORY;
+    }
+    if (status == SC_OK) {
+        const struct sc_prepare prepare = {.graph = program->spec.graph,
+            .node = step->node,
+            .params = step->params,
+            .n_in = step->n_in,
+            .kernels = program->spec.kernels,
+            .blas = program->spec.blas,
+            .choice = step->choice,
+            .packed_input = step->packed_input,
+            .packed_bytes = step->packed_bytes};
+        const struct sc_pack pack = {.prepare = &prepare, .weight = &content, .packed = step->packed, .team = team};
+        step->op->pack(&pack);
+        program->own_bytes += (int64_t)step->packed_bytes;
+        if (!slot->needed) {
+            drop_pages(program, weight);
+        }
+    }
+    sc_arena_release(&passing);
+    return status;
+}
+
+enum sc_status sc_program_load(struct sc_program *program, struct sc_team *team)
+{
+    program->constants = sc_arena_array(&program->arena, (size_t)program->n_slots, sizeof *program->constants);
+    if (!program->constants) {
+        return SC_NO_MEMORY;
+    }
+    for (int s = 0; s < program->n_slots; s++) {
+        if (program->slots[s].kind == SC_SLOT_WEIGHT) {
+            SC_TRY(load_weight(program, s));
+        }
+    }
+    for (int s = 0; s < program->n_steps; s++) {
+        struct sc_step *step = &program->steps[s];
+        if (step->packed_input >= 0) {
+            SC_TRY(pack_step(program, step, team));
+        }
+        for (int b = 0; b < step->n_bodies; b++) {
+            SC_TRY(sc_program_load(step->bodies[b].program, team));
+        }
+    }
+    return SC_OK;
+}
+
+void sc_program_weight_bytes(const struct sc_program *program, int64_t *own_bytes, int64_t *mapped_bytes)
+{
+    *own_bytes = program->own_bytes;
+    *mapped_bytes = program->mapped_bytes;
+    for (int s = 0; s < program->n_steps; s++) {
+        for (int b = 0; b < program->steps[s].n_bodies; b++) {
+            int64_t own, mapped;
+            sc_program_weight_bytes(program->steps[s].bodies[b].program, &own, &mapped);
+            *own_bytes += own;
+            *mapped_bytes += mapped;
+        }
+    }
+}

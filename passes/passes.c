@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The order of the passes. */
+#include "passes/passes.h"
+
+enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels)
+{
+    SC_TRY(sc_pass_infer(model->graph, kernels));
+    SC_TRY(sc_pass_fold(model->graph));
+    SC_TRY(sc_pass_identity(model->graph));
+    return sc_pass_dead(model->graph);
+}
