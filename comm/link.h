@@ -7,12 +7,16 @@
 
 #include "base/error.h"
 
+#define SC_LINK_BUFFERS 32
+
 /* Messages are whole: a fixed header (comm/wire.h), then payload, in one buffer that the link owns.
  *
  *   sender:    reserve ──► fill ──► send            (buffer NULL: none is free now, poll and try again)
  *   receiver:  poll ──► read in place ──► give_back (data NULL: nothing came)
  *
  * Buffers come from a pool that grows to its bound during warm-up and is then fixed: steady traffic allocates nothing.
+ * At most SC_LINK_BUFFERS messages are on their way or not yet given back; at least half of that is always possible.
+ * Messages may be given back in any order. A buffer may be sent with fewer bytes than were reserved.
  * Messages of one link arrive in the order they were sent. Over 1 GiB they travel in pieces, unseen here.
  * A link belongs to the thread that drives its world. */
 struct sc_link {

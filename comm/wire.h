@@ -34,12 +34,19 @@ struct sc_wire_header {
     struct sc_row rows[SC_WIRE_ROWS];
 };
 
-/* Bytes of header + values; every kind of value but states. */
+/* Bytes of header + values; every kind of value but states, nested at most 8 deep: 0 for what cannot travel. */
 size_t sc_wire_bytes(const struct sc_value *const *values, int n);
 
 /* Writes header (magic, version, n_values, payload_bytes are set here) and values into buffer of sc_wire_bytes bytes.
  */
 void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *const *values, int n, void *buffer);
+
+/* A poison message holds one value that shows the bytes of a struct sc_error (borrowed). sc_wire_read_error takes it
+ * out of a received value; sc_wire_error_check makes any bytes a well-formed error: texts end, the code is one of ours.
+ */
+void sc_wire_error_value(const struct sc_error *error, struct sc_value *value);
+enum sc_status sc_wire_read_error(const struct sc_value *value, struct sc_error *error);
+void sc_wire_error_check(struct sc_error *error);
 
 /* Checks everything (a peer is hostile until checked) and gives values that show the buffer's memory (owner link, data
  * aligned to 64); item arrays and string headers come from `arena`. Fails with SC_PEER. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Calls go through the link's table; what is the same for every kind is checked here. */
+#include "comm/link.h"
+
+#include <assert.h>
+
+enum sc_status sc_link_reserve(struct sc_link *link, size_t bytes, void **buffer)
+{
+    void *got = NULL;
+    SC_TRY(link->table->reserve(link, bytes, &got));
+    *buffer = got;
+    return SC_OK;
+}
+
+enum sc_status sc_link_send(struct sc_link *link, void *buffer, size_t bytes)
+{
+    assert(buffer);
+    return link->table->send(link, buffer, bytes);
+}
+
+enum sc_status sc_link_poll(struct sc_link *link, struct sc_received *received)
+{
+    struct sc_received got = {0};
+    SC_TRY(link->table->poll(link, &got));
+    *received = got;
+    return SC_OK;
+}
+
+void sc_link_give_back(struct sc_link *link, struct sc_received *received)
+{
+    if (received->data) {
+        link->table->give_back(link, received);
+        *received = (struct sc_received){0};
+    }
+}
+
+bool sc_link_idle(struct sc_link *link)
+{
+    return link->table->idle(link);
+}

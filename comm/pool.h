@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Message buffers of one direction of a link: a bounded set, made on demand and then used again and again. */
+#ifndef SC_COMM_POOL_H
+#define SC_COMM_POOL_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "comm/link.h"
+
+/* A buffer lies in front of its data, in one allocation.
+ *
+ *   free ── take ──► taken ── (queued, travelling, shown) ── give ──► free
+ *
+ * When no free buffer is large enough, another is made, or, at the bound, a free one is replaced by a larger one: so
+ * allocations end once the sizes of the traffic are known. A pool has no lock. Zeros are an empty pool; release frees
+ * every buffer, taken or not. */
+struct sc_buffer {
+    struct sc_buffer *next; /* in the queue it waits in */
+    size_t capacity;
+    size_t bytes; /* of the message in it */
+    size_t ready_bytes; /* of which have arrived, or have been handed on */
+    int request; /* index in a table of its link; -1: none */
+    bool is_free;
+};
+
+struct sc_pool {
+    struct sc_buffer *buffers[SC_LINK_BUFFERS];
+    int n_buffers;
+};
+
+/* First in, first out. Zeros: empty. */
+struct sc_queue {
+    struct sc_buffer *first, *last;
+};
+
+/* *buffer is NULL when all are taken. Fails only with SC_NO_MEMORY. */
+enum sc_status sc_pool_take(struct sc_pool *pool, size_t bytes, struct sc_buffer **buffer);
+void sc_pool_give(struct sc_buffer *buffer);
+void sc_pool_release(struct sc_pool *pool);
+
+void *sc_buffer_data(struct sc_buffer *buffer);
+struct sc_buffer *sc_buffer_of(void *data); /* the inverse */
+
+void sc_queue_add(struct sc_queue *queue, struct sc_buffer *buffer);
+struct sc_buffer *sc_queue_take(struct sc_queue *queue); /* NULL: empty */
+
+#endif

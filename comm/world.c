@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every kind of world does alike. Agreement is a gather of each rank's error and a broadcast of the chosen one. */
+#include "comm/world_table.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "comm/wire.h"
+
+#define SPIN_CALLS 40
+#define SPIN_NS 500
+#define SLEEP_MOST_NS 200000
+
+int sc_world_rank(const struct sc_world *world)
+{
+    return world->rank;
+}
+
+int sc_world_size(const struct sc_world *world)
+{
+    return world->size;
+}
+
+void sc_world_local(const struct sc_world *world, int *local_rank, int *n_local)
+{
+    *local_rank = world->local_rank;
+    *n_local = world->n_local;
+}
+
+enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table *table, int rank, int size)
+{
+    *world = (struct sc_world){.table = table, .rank = rank, .size = size, .n_local = 1};
+    world->links = calloc((size_t)size, sizeof *world->links);
+    world->errors = calloc((size_t)(rank == 0 ? size : 1), sizeof *world->errors);
+    if (!world->links || !world->errors) {
+        sc_world_release(world);
+        return sc_fail(SC_NO_MEMORY, "out of memory for the links of %d ranks", size);
+    }
+    return SC_OK;
+}
+
+void sc_world_release(struct sc_world *world)
+{
+    free(world->links);
+    free(world->errors);
+    world->links = NULL;
+    world->errors = NULL;
+}
+
+void sc_world_free(struct sc_world *world)
+{
+    if (world) {
+        world->table->free(world);
+    }
+}
+
+enum sc_status sc_world_broadcast(struct sc_world *world, void *data, size_t bytes)
+{
+    return world->table->broadcast(world, data, bytes);
+}
+
+enum sc_status sc_world_gather(struct sc_world *world, const void *mine, size_t bytes, void *all)
+{
+    return world->table->gather(world, mine, bytes, all);
+}
+
+/* This rank's part in an agreement: zeros when it is well. */
+static void describe(const struct sc_world *world, enum sc_status mine, struct sc_error *error)
+{
+    memset(error, 0, sizeof *error);
+    if (mine == SC_OK) {
+        return;
+    }
+    const struct sc_error *last = sc_error_last();
+    if (last->code == (int32_t)mine) {
+        *error = *last;
+    } else {
+        *error = (struct sc_error){.code = (int32_t)mine, .stage = -1, .seq = -1};
+        strncpy(error->text, sc_status_name(mine), sizeof error->text - 1);
+    }
+    error->rank = world->rank;
+    if (gethostname(error->host, sizeof error->host) != 0) {
+        error->host[0] = '\0';
+    }
+    error->host[sizeof error->host - 1] = '\0';
+}
+
+enum sc_status sc_world_agree(struct sc_world *world, enum sc_status mine)
+{
+    struct sc_error error;
+    describe(world, mine, &error);
+    SC_TRY(sc_world_gather(world, &error, sizeof error, world->errors));
+    if (world->rank == 0) {
+        memset(&error, 0, sizeof error);
+        for (int rank = 0; rank < world->size; rank++) {
+            if (world->errors[rank].code != SC_OK) {
+                error = world->errors[rank];
+                error.rank = rank;
+                break;
+            }
+        }
+    }
+    SC_TRY(sc_world_broadcast(world, &error, sizeof error));
+    if (error.code == SC_OK) {
+        return SC_OK;
+    }
+    sc_wire_error_check(&error);
+    return sc_error_set(&error);
+}
+
+enum sc_status sc_world_link(struct sc_world *world, int peer, struct sc_link **link)
+{
+    assert(peer >= 0 && peer < world->size);
+    if (!world->links[peer]) {
+        struct sc_link *made = NULL;
+        if (peer == world->rank) {
+            SC_TRY(sc_link_self_create(peer, &made));
+        } else {
+            SC_TRY(world->table->link(world, peer, &made));
+        }
+        world->links[peer] = made;
+    }
+    *link = world->links[peer];
+    return SC_OK;
+}
+
+void sc_world_progress(struct sc_world *world)
+{
+    world->table->progress(world);
+}
+
+void sc_world_pause(struct sc_world *world, int64_t idle_calls)
+{
+    (void)world;
+    if (idle_calls < SPIN_CALLS) {
+        const int64_t until = sc_clock_ns() + SPIN_NS;
+        while (sc_clock_ns() < until) { }
+        return;
+    }
+    /* Ranks that share a core get it first; then sleeps of 1, 2, 3, ... microseconds, so that a long wait costs
+     * nothing and a short one is noticed soon. */
+    const int64_t sleep_ns = (idle_calls - SPIN_CALLS) * 1000;
+    if (sleep_ns == 0) {
+        (void)sched_yield();
+    } else {
+        sc_clock_sleep_ns(sleep_ns < SLEEP_MOST_NS ? sleep_ns : SLEEP_MOST_NS);
+    }
+}
+
+_Noreturn void sc_world_abort(struct sc_world *world, int exit_code)
+{
+    world->table->abort(world, exit_code);
+    _exit(exit_code);
+}

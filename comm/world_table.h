@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the kinds of world have in common; for the files of comm/ alone. */
+#ifndef SC_COMM_WORLD_TABLE_H
+#define SC_COMM_WORLD_TABLE_H
+
+#include "comm/world.h"
+
+/* The first member of each kind's own struct. */
+struct sc_world {
+    const struct sc_world_table *table;
+    int rank, size;
+    int local_rank, n_local;
+    struct sc_link **links; /* by peer; NULL where none was asked for yet */
+    struct sc_error *errors; /* rank 0: what sc_world_agree gathers, one per rank */
+};
+
+struct sc_world_table {
+    const char *name; /* "mpi", "local", "single" */
+    void (*free)(struct sc_world *world); /* its links and itself; not `links` and `errors` */
+    enum sc_status (*broadcast)(struct sc_world *world, void *data, size_t bytes);
+    enum sc_status (*gather)(struct sc_world *world, const void *mine, size_t bytes, void *all);
+    enum sc_status (*link)(struct sc_world *world, int peer, struct sc_link **link); /* makes it */
+    void (*progress)(struct sc_world *world);
+    void (*abort)(struct sc_world *world, int exit_code); /* does not return */
+};
+
+/* Fills the common part; alone on its host. What it allocates, sc_world_release frees; safe on zeros. */
+enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table *table, int rank, int size);
+void sc_world_release(struct sc_world *world);
+
+/* A link of a rank to itself: what is sent is received, without a copy. */
+enum sc_status sc_link_self_create(int rank, struct sc_link **link);
+void sc_link_self_free(struct sc_link *link);
+
+#endif
