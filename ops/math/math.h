@@ -5,6 +5,8 @@
 
 #include "ops/families.h"
 
+extern const struct sc_op sc_ops_math_binary[];
+extern const struct sc_op sc_ops_math_unary[];
 extern const struct sc_op sc_ops_math_where[];
 
 #endif
