@@ -19,17 +19,26 @@ struct sc_cut_edge {
     int from, to;
 };
 
+/* A weight that several nodes read: every stage with a reader keeps a copy, so it is not in their memory_bytes. */
+struct sc_cut_use {
+    int node, weight;
+};
+
 struct sc_cut_problem {
     int n_nodes, n_edges;
-    const struct sc_cut_node *nodes; /* any order; the graph must be acyclic, also with groups joined */
+    const struct sc_cut_node *nodes; /* any order; the graph must be acyclic. Groups whose joining makes a cycle are
+                                        joined with everything on that cycle */
     const struct sc_cut_edge *edges;
     int n_stages;
     const int64_t *memory_limit; /* per stage; 0: none */
     const double *speed; /* per stage, relative; NULL: all 1 */
-    double link_bytes_per_second,
-        link_seconds; /* a stage pays for what it receives and sends, once per producer and side */
+    double link_bytes_per_second, link_seconds; /* a stage pays for what it receives and sends, once per producer and
+                                                   side; no bandwidth (0): only link_seconds */
     bool exact_stages; /* exactly n_stages non-empty ones; else as few as give the best slowest stage */
     bool latency; /* minimise the sum instead of the largest */
+    int n_weights, n_uses; /* shared weights; zeros: none */
+    const int64_t *weight_bytes;
+    const struct sc_cut_use *uses; /* a pair may be listed twice */
 };
 
 struct sc_cut_result {
@@ -39,11 +48,16 @@ struct sc_cut_result {
     double bound_seconds; /* proven: no partition has a faster slowest stage */
 };
 
-/* Exact dynamic programme over a topological order that keeps groups together; result->stage_of is the caller's.
- * SC_LIMIT when nothing fits, saying how much memory would; SC_BAD_INPUT for a cycle or more stages than nodes. */
+/* Slices of several good topological orders, each cut exactly by a dynamic programme (over a thinned set of places
+ * where the order has too many), then improved by moving single nodes between stages. Groups are never divided. The
+ * value is exact for graphs with one topological order. Among equal slowest stages the more even partition is taken.
+ * result->stage_of is the caller's, stages are numbered in a topological order of the quotient graph.
+ * Fails with SC_LIMIT when nothing fits, saying how much memory would; with SC_BAD_INPUT for a cycle, for numbers that
+ * make no sense, and with exact_stages for more stages than separable nodes. */
 enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_result *result);
 
-/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed: for tests of "any plan". */
+/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed: for tests of "any plan".
+ * Memory limits are not looked at. */
 enum sc_status sc_cut_random(const struct sc_cut_problem *problem, uint64_t seed, struct sc_cut_result *result);
 
 #endif
