@@ -9,11 +9,13 @@
 
 enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
 
-/* f32 functions of one argument. Each result depends on its own element alone; errors within 2 ulp unless said. */
+/* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu and
+ * gelu 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even. */
 #define SC_UNARY_F32(X)                                                                                                \
     X(exp)                                                                                                             \
-    X(log) X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round)       \
-        X(relu) X(silu) X(gelu_erf) X(gelu_tanh) X(softplus)
+    X(log)                                                                                                             \
+    X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round) X(relu)      \
+        X(silu) X(gelu_erf) X(gelu_tanh) X(softplus)
 
 /* f32 functions of two arguments. */
 #define SC_BINARY_F32(X) X(add) X(sub) X(mul) X(div) X(max) X(min)
@@ -38,8 +40,9 @@ struct sc_gemm_tile {
     int64_t m, k, panels; /* rows, depth, panels of 16 columns side by side */
     const float *a;
     int64_t a_stride; /* elements between rows of A */
-    const float *b; /* first panel: [k][16] */
+    const void *b; /* first panel: [k][16]; f32 for gemm_tile, 16-bit words for gemm_tile_f16 and _bf16 */
     int64_t panel_stride; /* elements between panels of B */
+    int64_t b_stride; /* elements between rows of B; 0: 16 */
     float *c;
     int64_t c_stride;
     int64_t n; /* columns to store: up to 16 * panels */
@@ -63,6 +66,8 @@ struct sc_kernels {
         int64_t n); /* y = (x - shift) * factor * weight + bias, each step rounded; weight, bias may be NULL */
     void (*axpy)(float a, const float *x, float *y, int64_t n); /* y = fma(a, x, y) */
     void (*gemm_tile)(const struct sc_gemm_tile *tile);
+    void (*gemm_tile_f16)(const struct sc_gemm_tile *tile); /* B is f16, widened on the way; A and C stay f32 */
+    void (*gemm_tile_bf16)(const struct sc_gemm_tile *tile);
     int64_t gemm_rows, gemm_panels; /* the tile that is fastest for large M; never changes a result */
     /* One query row against one block of 64 keys stored [width][64]: s[j] = chain over d of q[d] * k[d][j]. */
     void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);

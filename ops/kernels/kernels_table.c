@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of this level. */
+#include "ops/kernels/level.h"
+#include "ops/kernels/vec.h"
+
+#define SC_TEXT2(x) #x
+#define SC_TEXT(x) SC_TEXT2(x)
+
+const struct sc_kernels *K(table)(void)
+{
+    static const struct sc_kernels table = {
+        .name = SC_TEXT(SC_LEVEL),
+#if defined(SC_LEVEL_AVX512)
+        .isa = SC_ISA_AVX512,
+#elif defined(SC_LEVEL_AVX2)
+        .isa = SC_ISA_AVX2,
+#else
+        .isa = SC_ISA_BASE,
+#endif
+#define X(name) .unary[SC_UNARY_##name] = K(name),
+        SC_UNARY_F32(X)
+#undef X
+#define X(name) .binary[SC_BINARY_##name] = K(name##_two),
+            SC_BINARY_F32(X)
+#undef X
+                .sum = K(sum),
+        .sum_squares = K(sum_squares),
+        .max = K(row_max),
+        .exp_sum = K(exp_sum),
+        .scale = K(scale),
+        .scale_shift = K(scale_shift),
+        .axpy = K(axpy),
+        .gemm_tile = K(gemm_tile),
+        .gemm_tile_f16 = K(gemm_tile_f16),
+        .gemm_tile_bf16 = K(gemm_tile_bf16),
+        .gemm_rows = SC_TILE_ROWS,
+        .gemm_panels = SC_TILE_BEST_PANELS,
+        .dot_keys = K(dot_keys),
+        .mix_values = K(mix_values),
+        .f16_to_f32 = K(f16_to_f32),
+        .f32_to_f16 = K(f32_to_f16),
+        .bf16_to_f32 = K(bf16_to_f32),
+        .f32_to_bf16 = K(f32_to_bf16),
+    };
+    return &table;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Names of one level's functions, for the files that are compiled once per level: K(sum) is sc_k_sum_avx2, say. */
+#ifndef SC_OPS_KERNELS_LEVEL_H
+#define SC_OPS_KERNELS_LEVEL_H
+
+#include "ops/kernels/kernels.h"
+
+#define SC_PASTE3(a, b, c) a##b##_##c
+#define SC_PASTE(a, b, c) SC_PASTE3(a, b, c)
+#define K(name) SC_PASTE(sc_k_, name, SC_LEVEL)
+
+#define X(name) void K(name)(const float *x, float *y, int64_t n);
+SC_UNARY_F32(X)
+#undef X
+#define X(name) void K(name##_two)(const float *a, int a_step, const float *b, int b_step, float *y, int64_t n);
+SC_BINARY_F32(X)
+#undef X
+
+float K(sum)(const float *x, int64_t n);
+float K(sum_squares)(const float *x, float shift, int64_t n);
+float K(row_max)(const float *x, int64_t n);
+float K(exp_sum)(const float *x, float shift, float *y, int64_t n);
+void K(scale)(const float *x, float factor, float *y, int64_t n);
+void K(scale_shift)(
+    const float *x, float shift, float factor, const float *weight, const float *bias, float *y, int64_t n);
+void K(axpy)(float a, const float *x, float *y, int64_t n);
+void K(dot_keys)(const float *q, const float *keys, int64_t width, float *s);
+void K(mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
+void K(f16_to_f32)(const uint16_t *x, float *y, int64_t n);
+void K(f32_to_f16)(const float *x, uint16_t *y, int64_t n);
+void K(bf16_to_f32)(const uint16_t *x, float *y, int64_t n);
+void K(f32_to_bf16)(const float *x, uint16_t *y, int64_t n);
+void K(gemm_tile)(const struct sc_gemm_tile *tile);
+void K(gemm_tile_f16)(const struct sc_gemm_tile *tile);
+void K(gemm_tile_bf16)(const struct sc_gemm_tile *tile);
+
+const struct sc_kernels *K(table)(void);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parts of vec.h on AVX-512: one part of sixteen lanes. */
+#ifndef SC_OPS_KERNELS_VEC_AVX512_H
+#define SC_OPS_KERNELS_VEC_AVX512_H
+
+#include <immintrin.h>
+
+typedef __m512 vp;
+typedef __m512i ip;
+typedef __mmask16 mp;
+typedef struct {
+    vp a;
+} v16;
+typedef struct {
+    ip a;
+} w16;
+typedef struct {
+    mp a;
+} m16;
+
+/* The largest register tiles: rows, and panels for each number of rows. */
+#define SC_TILE_ROWS 8
+#define SC_TILE_PANELS 8
+#define SC_TILE_LIST(X) X(1, 8) X(2, 8) X(3, 8) X(4, 6) X(5, 4) X(6, 4) X(7, 3) X(8, 3)
+/* All that may come up. */
+#define SC_TILE_SHAPES(X)                                                                                              \
+    X(1, 1)                                                                                                            \
+    X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(1, 7) X(1, 8) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6) X(2, 7)    \
+        X(2, 8) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(3, 6) X(3, 7) X(3, 8) X(4, 1) X(4, 2) X(4, 3) X(4, 4)        \
+            X(4, 5) X(4, 6) X(5, 1) X(5, 2) X(5, 3) X(5, 4) X(6, 1) X(6, 2) X(6, 3) X(6, 4) X(7, 1) X(7, 2) X(7, 3)    \
+                X(8, 1) X(8, 2) X(8, 3)
+#define SC_TILE_BEST_PANELS 3
+#define SC_TILE_PREFETCH_ROWS 2
+#define SC_TILE_AHEAD 512 /* elements of B to prefetch ahead */
+
+#define SC_MAP1(f, x)                                                                                                  \
+    {                                                                                                                  \
+        f((x).a)                                                                                                       \
+    }
+#define SC_MAP2(f, x, y)                                                                                               \
+    {                                                                                                                  \
+        f((x).a, (y).a)                                                                                                \
+    }
+#define SC_MAP3(f, x, y, z)                                                                                            \
+    {                                                                                                                  \
+        f((x).a, (y).a, (z).a)                                                                                         \
+    }
+
+#define p_add _mm512_add_ps
+#define p_sub _mm512_sub_ps
+#define p_mul _mm512_mul_ps
+#define p_div _mm512_div_ps
+#define p_min _mm512_min_ps
+#define p_max _mm512_max_ps
+#define p_fma _mm512_fmadd_ps
+#define p_sqrt _mm512_sqrt_ps
+#define p_lt(x, y) _mm512_cmp_ps_mask(x, y, _CMP_LT_OQ)
+#define p_le(x, y) _mm512_cmp_ps_mask(x, y, _CMP_LE_OQ)
+#define p_nan(x) _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q)
+#define p_select(m, yes, no) _mm512_mask_blend_ps(m, no, yes)
+#define p_iselect(m, yes, no) _mm512_mask_blend_epi32(m, no, yes)
+#define p_round(x) _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define p_floor(x) _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+#define p_ceil(x) _mm512_roundscale_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
+#define p_scale _mm512_scalef_ps
+#define p_iadd _mm512_add_epi32
+#define p_isub _mm512_sub_epi32
+#define p_iand _mm512_and_si512
+#define p_ior _mm512_or_si512
+#define p_ixor _mm512_xor_si512
+#define p_igt _mm512_cmpgt_epi32_mask
+#define p_mor(x, y) ((mp)((x) | (y)))
+#define p_bits _mm512_castps_si512
+#define p_from_bits _mm512_castsi512_ps
+#define p_to_int _mm512_cvtps_epi32
+#define p_to_float _mm512_cvtepi32_ps
+#define w_shl(x, n) ((w16){_mm512_slli_epi32((x).a, n)})
+#define w_shr(x, n) ((w16){_mm512_srli_epi32((x).a, n)})
+
+SC_INLINE v16 v_set(float x)
+{
+    return (v16){_mm512_set1_ps(x)};
+}
+
+SC_INLINE w16 w_set(int32_t x)
+{
+    return (w16){_mm512_set1_epi32(x)};
+}
+
+SC_INLINE v16 v_load(const float *x)
+{
+    return (v16){_mm512_loadu_ps(x)};
+}
+
+SC_INLINE void v_store(float *y, v16 x)
+{
+    _mm512_storeu_ps(y, x.a);
+}
+
+SC_INLINE m16 m_first(int n)
+{
+    return (m16){(mp)((1u << n) - 1)};
+}
+
+/* Lanes from n on are zero; n of 0 to 16. */
+SC_INLINE v16 v_load_n(const float *x, int n)
+{
+    return (v16){_mm512_maskz_loadu_ps(m_first(n).a, x)};
+}
+
+SC_INLINE void v_store_n(float *y, v16 x, int n)
+{
+    _mm512_mask_storeu_ps(y, m_first(n).a, x.a);
+}
+
+/* Sixteen 16-bit words, widened with zeros; and the low halves of sixteen words. */
+SC_INLINE w16 w_load_u16(const uint16_t *x)
+{
+    return (w16){_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)x))};
+}
+
+SC_INLINE void w_store_u16(uint16_t *y, w16 x)
+{
+    _mm256_storeu_si256((void *)y, _mm512_cvtepi32_epi16(x.a));
+}
+
+SC_INLINE v16 v_load_f16(const uint16_t *x)
+{
+    return (v16){_mm512_cvtph_ps(_mm256_loadu_si256((const void *)x))};
+}
+
+SC_INLINE void v_store_f16(uint16_t *y, v16 x)
+{
+    _mm256_storeu_si256((void *)y, _mm512_cvtps_ph(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+#endif
