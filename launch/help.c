@@ -80,6 +80,10 @@ void sc_help_command(FILE *out, enum sc_command command)
 
 enum sc_status sc_help_print(FILE *out, const struct sc_options *options)
 {
+    if (sc_options_flag(options, "help")) {
+        sc_help_command(out, SC_COMMAND_HELP);
+        return SC_OK;
+    }
     if (sc_options_flag(options, "man")) {
         sc_help_manual(out);
         return SC_OK;

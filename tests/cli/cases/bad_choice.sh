@@ -1,0 +1,1 @@
+stagecoach verify d --gemm fast

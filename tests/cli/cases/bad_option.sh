@@ -1,0 +1,1 @@
+stagecoach generate m --tmep 1

@@ -1,0 +1,1 @@
+stagecoach plan m -pp -3

@@ -1,0 +1,2 @@
+: > model.onnx
+stagecoach inspect model.onnx

@@ -1,0 +1,2 @@
+mkdir d
+stagecoach inspect d

@@ -1,0 +1,1 @@
+stagecoach help frob

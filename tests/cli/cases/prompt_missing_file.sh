@@ -1,0 +1,1 @@
+stagecoach generate "$root/examples/shakespeare" -f nowhere.txt -n 2

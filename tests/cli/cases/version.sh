@@ -1,0 +1,2 @@
+stagecoach version
+stagecoach --version
