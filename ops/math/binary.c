@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Elementwise operators of two inputs. One table of functions per operator, by element type; the versions before 7 (and
  * PRelu) broadcast one way, with B's axes at a given axis of A. */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "ops/infer.h"
 #include "ops/math/math.h"
+#include "ops/math/one_way.h"
 #include "ops/math/types.h"
 
 #define BODY "ops/math/binary.inc.h"
@@ -83,49 +83,27 @@ enum function {
     SHIFT_RIGHT
 };
 
-/* How B is laid over A. */
 struct binary {
     enum function function;
-    bool one_way; /* the output has A's shape */
-    bool suffix; /* one_way: B's last axis is A's last one; else B's first axis is A's axis `axis` */
-    int64_t axis;
+    struct sc_one_way one_way;
 };
 
-/* B's shape, seen with as many axes as A has: ones before and after. */
-static enum sc_status lay_over(const struct sc_graph *graph, const struct sc_node *node, const struct binary *p,
-    int a_rank, const int64_t *a_dims, int b_rank, const int64_t *b_dims, int64_t *dims)
+/* PRelu: the slope broadcasts one way; before version 7 a list of slopes is one per channel (axis 1). */
+static struct sc_one_way layout(const struct sc_node *node, const struct binary *p, int x_rank, int slope_rank)
 {
-    int64_t first = p->suffix ? a_rank - b_rank : p->axis < 0 ? p->axis + a_rank : p->axis;
-    if (p->function == PRELU && b_rank == 1 && (b_dims[0] == 1 || a_rank < 2)) {
-        first = a_rank - 1; /* one slope for all */
+    struct sc_one_way one_way = p->one_way;
+    if (p->function == PRELU) {
+        one_way = (struct sc_one_way){.on = true, .axis = 1};
+        one_way.suffix = node->version >= 7 || slope_rank != 1 || x_rank < 2;
     }
-    bool fits = b_rank == 0 || (first >= 0 && first + b_rank <= a_rank);
-    for (int d = 0; d < a_rank; d++) {
-        const int64_t of_b = d - first;
-        dims[d] = of_b >= 0 && of_b < b_rank ? b_dims[of_b] : 1;
-        fits = fits && (dims[d] == a_dims[d] || dims[d] == 1 || dims[d] < 0 || a_dims[d] < 0);
-    }
-    if (!fits) {
-        char x[200], y[200];
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "shape %s does not broadcast to %s at axis %" PRId64,
-            sc_dims_text(b_rank, b_dims, x, sizeof x), sc_dims_text(a_rank, a_dims, y, sizeof y), first);
-    }
-    return SC_OK;
+    return one_way;
 }
 
 static enum sc_status infer_binary(struct sc_infer *infer, enum sc_type type)
 {
-    const struct binary *p = infer->params;
-    if (!p->one_way) {
-        return sc_infer_broadcast_typed(infer, type);
-    }
     const struct sc_fact *a = sc_infer_in(infer, 0), *b = sc_infer_in(infer, 1);
-    if (a && b && a->rank >= 0 && b->rank >= 0) {
-        int64_t dims[SC_MAX_RANK];
-        SC_TRY(lay_over(infer->graph, infer->node, p, a->rank, a->dims, b->rank, b->dims, dims));
-    }
-    sc_infer_shape_of(infer, 0, a, type);
-    return SC_OK;
+    const struct sc_one_way one_way = layout(infer->node, infer->params, a ? a->rank : -1, b ? b->rank : -1);
+    return sc_one_way_infer(infer, &one_way, type);
 }
 
 static enum sc_status infer_arithmetic(struct sc_infer *infer)
@@ -141,16 +119,10 @@ static enum sc_status infer_logic(struct sc_infer *infer)
 static void run_binary(const struct sc_call *call)
 {
     const struct binary *p = call->params;
-    const struct sc_tensor *a = sc_call_in(call, 0), *b = sc_call_in(call, 1);
-    struct sc_tensor laid = *b;
-    if (p->one_way) {
-        int64_t dims[SC_MAX_RANK];
-        if (lay_over(call->graph, call->node, p, a->rank, a->dims, b->rank, b->dims, dims) == SC_OK) {
-            sc_tensor_init(&laid, b->type, a->rank, dims);
-            laid.data = b->data;
-        }
-    }
-    const struct sc_tensor *in[2] = {a, &laid};
+    const struct sc_tensor *a = sc_call_in(call, 0);
+    const struct sc_one_way one_way = layout(call->node, p, a->rank, sc_call_in(call, 1)->rank);
+    const struct sc_tensor b = sc_one_way_view(call, &one_way);
+    const struct sc_tensor *in[2] = {a, &b};
     sc_elementwise(call, &tables[p->function], a->type, 2, in, NULL);
 }
 
@@ -165,15 +137,12 @@ static enum sc_status new_params(struct sc_arena *arena, enum function function,
 }
 
 /* Versions 1 and 6: broadcast = 1 allows B to be smaller, its axes standing at `axis` of A. */
-static enum sc_status one_way_params(const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena,
-    enum function function, void **params)
+static enum sc_status one_way_params(
+    const struct sc_node *node, struct sc_arena *arena, enum function function, void **params)
 {
-    (void)graph;
     struct binary *p;
     SC_TRY(new_params(arena, function, &p));
-    p->one_way = true;
-    p->suffix = !sc_node_attribute(node, "axis");
-    SC_TRY(sc_node_int(node, "axis", 0, &p->axis));
+    SC_TRY(sc_one_way_read(node, &p->one_way));
     *params = p;
     return SC_OK;
 }
@@ -192,8 +161,9 @@ static enum sc_status one_way_params(const struct sc_graph *graph, const struct 
     static enum sc_status old_params_##name(                                                                           \
         const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)               \
     {                                                                                                                  \
-        return one_way_params(graph, node, arena, function, params);                                                   \
-    }
+        (void)graph;
+return one_way_params(node, arena, function, params);
+}
 #define BOTH_PARAMS(name, function)                                                                                    \
     PARAMS(name, function)                                                                                             \
     OLD_PARAMS(name, function)
@@ -207,6 +177,7 @@ BOTH_PARAMS(greater, GREATER)
 BOTH_PARAMS(and, AND)
 BOTH_PARAMS(or, OR)
 BOTH_PARAMS(xor, XOR)
+PARAMS(prelu, PRELU)
 PARAMS(less_equal, LESS_EQUAL)
 PARAMS(greater_equal, GREATER_EQUAL)
 #undef PARAMS
@@ -236,20 +207,6 @@ static enum sc_status params_shift(
         return sc_node_fail(graph, node, SC_BAD_MODEL, "direction is '%s', want LEFT or RIGHT", direction);
     }
     SC_TRY(new_params(arena, left ? SHIFT_LEFT : SHIFT_RIGHT, &p));
-    *params = p;
-    return SC_OK;
-}
-
-/* PRelu: the slope broadcasts one way; before version 7 a list of slopes is one per channel (axis 1). */
-static enum sc_status params_prelu(
-    const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
-{
-    (void)graph;
-    struct binary *p;
-    SC_TRY(new_params(arena, PRELU, &p));
-    p->one_way = true;
-    p->suffix = node->version >= 7;
-    p->axis = 1;
     *params = p;
     return SC_OK;
 }
