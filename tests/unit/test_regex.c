@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about base/regex.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/regex.h"
+
+static struct sc_regex *compile(const char *pattern, enum sc_regex_syntax syntax)
+{
+    struct sc_regex *regex = NULL;
+    if (sc_regex_compile(pattern, strlen(pattern), syntax, &regex) != SC_OK) {
+        fail_msg("%s", sc_error_last()->text);
+    }
+    return regex;
+}
+
+/* Checks the first match from `start`; want_start < 0: none. */
+static void check(const char *pattern, const char *text, size_t start, int want_start, int want_end)
+{
+    struct sc_regex *const regex = compile(pattern, SC_REGEX_ONIGURUMA);
+    bool found = false;
+    size_t from = 0;
+    size_t to = 0;
+    assert_int_equal(sc_regex_find(regex, text, strlen(text), start, &found, &from, &to), SC_OK);
+    assert_int_equal(found, want_start >= 0);
+    if (found) {
+        assert_int_equal(from, want_start);
+        assert_int_equal(to, want_end);
+    }
+    sc_regex_free(regex);
+}
+
+static void refuse(const char *pattern, enum sc_status status)
+{
+    struct sc_regex *regex = NULL;
+    assert_int_equal(sc_regex_compile(pattern, strlen(pattern), SC_REGEX_ONIGURUMA, &regex), status);
+    assert_null(regex);
+}
+
+static void classes_mean_what_unicode_says(void **state)
+{
+    (void)state;
+    check("\\p{L}+",
+        "1\xc3\xa4\xe4\xb8\xad"
+        "2",
+        0, 1, 6);
+    check("\\s", "a\xc2\x85", 0, 1, 3); /* U+0085 is white space */
+    check("\\s", "a\xe1\xa0\x8e", 0, -1, -1); /* U+180E is not */
+    check("[\\s]", "a\xe3\x80\x80", 0, 1, 4);
+    check("[\\S]+",
+        " \xe1\xa0\x8e"
+        "b ",
+        0, 1, 5);
+    check("[^\\S]+", "a  b", 0, 1, 3);
+    check("\\w+", "-a\xcc\x88_9-", 0, 1, 6); /* marks belong to words */
+    check("\\h+", "xBEEF g", 0, 1, 5);
+    check("\\u00e4", "\xc3\xa4", 0, 0, 2);
+    check("[[:alpha:]]+", "1ab2", 0, 1, 3);
+}
+
+static void lines_begin_and_end_anywhere(void **state)
+{
+    (void)state;
+    check("^b$", "a\nb\nc", 0, 2, 3);
+    check("a.b", "a\nb", 0, -1, -1);
+    check("(?m:a.b)", "a\nb", 0, 0, 3);
+    check("(?i:AB)", "xab", 0, 1, 3);
+}
+
+static void searching_starts_where_told_and_looks_behind(void **state)
+{
+    (void)state;
+    check("a", "aXa", 1, 2, 3);
+    check("(?<=X)a", "aXa", 2, 2, 3);
+    check("\\s+(?!\\S)", "a   b", 0, 1, 3);
+    check("x*", "", 0, 0, 0);
+    check("a{,2}b", "aaab", 0, 1, 4);
+    check("[]a]+", "x]a", 0, 1, 3);
+    check("\\p{N}{1,3}", "12345", 0, 0, 3);
+}
+
+static void wrong_patterns_are_refused(void **state)
+{
+    (void)state;
+    refuse("(", SC_BAD_INPUT);
+    refuse("[a", SC_BAD_INPUT);
+    refuse("a\\", SC_BAD_INPUT);
+    refuse("\\p{Nonsense}", SC_BAD_INPUT);
+    refuse("\\p{L", SC_BAD_INPUT);
+    refuse("\\uzzzz", SC_BAD_INPUT);
+    refuse("\xff", SC_BAD_INPUT);
+    refuse("[a[b]]", SC_UNSUPPORTED);
+    refuse("[a&&b]", SC_UNSUPPORTED);
+    refuse("[\\W]", SC_UNSUPPORTED);
+    refuse("a{1,3}+", SC_UNSUPPORTED);
+    struct sc_regex *regex = NULL;
+    char *const long_pattern = calloc(1, 1 << 20);
+    assert_non_null(long_pattern);
+    memset(long_pattern, '(', 1 << 20);
+    assert_int_equal(sc_regex_compile(long_pattern, 1 << 20, SC_REGEX_PERL, &regex), SC_UNSUPPORTED);
+    assert_int_equal(sc_regex_compile(long_pattern, 60000, SC_REGEX_PERL, &regex), SC_BAD_INPUT);
+    free(long_pattern);
+}
+
+static void endless_matching_is_cut_off(void **state)
+{
+    (void)state;
+    struct sc_regex *const regex = compile("(a+)+$", SC_REGEX_PERL);
+    char text[64];
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = 'b';
+    bool found;
+    size_t from;
+    size_t to;
+    assert_int_equal(sc_regex_find(regex, text, sizeof text, 0, &found, &from, &to), SC_LIMIT);
+    sc_regex_free(regex);
+}
+
+static void whole_texts_match_or_not(void **state)
+{
+    (void)state;
+    struct sc_regex *const regex = compile("a|ab|\\d+", SC_REGEX_PERL);
+    static const struct {
+        const char *text;
+        bool matches;
+    } cases[] = {{"ab", true}, {"a", true}, {"abc", false}, {"", false}, {"12", true}, {"\xd9\xa3", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool matches = !cases[i].matches;
+        assert_int_equal(sc_regex_matches(regex, cases[i].text, strlen(cases[i].text), &matches), SC_OK);
+        assert_int_equal(matches, cases[i].matches);
+    }
+    bool matches;
+    assert_int_equal(sc_regex_matches(regex, "a\xff", 2, &matches), SC_BAD_INPUT);
+    sc_regex_free(regex);
+    sc_regex_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_mean_what_unicode_says),
+        cmocka_unit_test(lines_begin_and_end_anywhere),
+        cmocka_unit_test(searching_starts_where_told_and_looks_behind),
+        cmocka_unit_test(wrong_patterns_are_refused),
+        cmocka_unit_test(endless_matching_is_cut_off),
+        cmocka_unit_test(whole_texts_match_or_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
