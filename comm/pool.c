@@ -30,7 +30,7 @@ static struct sc_buffer *make(size_t bytes)
         return NULL;
     }
     struct sc_buffer *buffer = memory;
-    *buffer = (struct sc_buffer){.capacity = capacity, .is_free = true, .request = -1};
+    *buffer = (struct sc_buffer){.capacity = capacity, .is_free = true};
     return buffer;
 }
 
@@ -81,9 +81,14 @@ enum sc_status sc_pool_take(struct sc_pool *pool, size_t bytes, struct sc_buffer
     taken->is_free = false;
     taken->bytes = bytes;
     taken->ready_bytes = 0;
-    taken->request = -1;
+    taken->slot = slot;
     *buffer = taken;
     return SC_OK;
+}
+
+bool sc_pool_full(const struct sc_pool *pool)
+{
+    return pool->n_buffers == SC_LINK_BUFFERS && find_free(pool, 0) < 0;
 }
 
 void sc_pool_give(struct sc_buffer *buffer)

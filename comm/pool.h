@@ -20,7 +20,7 @@ struct sc_buffer {
     size_t capacity;
     size_t bytes; /* of the message in it */
     size_t ready_bytes; /* of which have arrived, or have been handed on */
-    int request; /* index in a table of its link; -1: none */
+    int slot; /* its place in the pool */
     bool is_free;
 };
 
@@ -36,6 +36,7 @@ struct sc_queue {
 
 /* *buffer is NULL when all are taken. Fails only with SC_NO_MEMORY. */
 enum sc_status sc_pool_take(struct sc_pool *pool, size_t bytes, struct sc_buffer **buffer);
+bool sc_pool_full(const struct sc_pool *pool); /* sc_pool_take would give NULL */
 void sc_pool_give(struct sc_buffer *buffer);
 void sc_pool_release(struct sc_pool *pool);
 

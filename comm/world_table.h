@@ -32,4 +32,8 @@ void sc_world_release(struct sc_world *world);
 enum sc_status sc_link_self_create(int rank, struct sc_link **link);
 void sc_link_self_free(struct sc_link *link);
 
+/* Over MPI: messages and broadcasts of more than `bytes` travel in pieces of that size (1 GiB unless set). For tests;
+ * the same on all ranks, before any traffic. */
+void sc_world_mpi_set_piece(struct sc_world *world, size_t bytes);
+
 #endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The job over MPI; for world_mpi.c and link_mpi.c, the only files that see MPI. */
+#ifndef SC_COMM_MPI_JOB_H
+#define SC_COMM_MPI_JOB_H
+
+#include <mpi.h>
+
+#include "comm/pool.h"
+#include "comm/world_table.h"
+
+struct sc_mpi_link;
+
+struct sc_mpi_world {
+    struct sc_world world; /* first: worlds are passed as struct sc_world */
+    MPI_Comm comm; /* a duplicate of our own */
+    bool finalizes; /* we initialised MPI */
+    bool failed; /* `error` says why; every later call returns it, and free does not wait */
+    struct sc_error error;
+    size_t piece_bytes;
+    int64_t progress_ns; /* when sc_world_progress last looked */
+    struct sc_mpi_link *links; /* those that exist */
+};
+
+/* SC_OK for MPI_SUCCESS. Else fails with the name of the call and MPI's text, and marks the world as failed.
+ *   peer: -1 when the call has none */
+enum sc_status sc_mpi_check(struct sc_mpi_world *world, int result, const char *call, int peer);
+
+/* Marks the world as failed with the error of this thread; returns its code. */
+enum sc_status sc_mpi_fail(struct sc_mpi_world *world);
+
+enum sc_status sc_mpi_link_create(struct sc_mpi_world *world, int peer, struct sc_link **link);
+
+/* Drives sends and receives of every link. */
+enum sc_status sc_mpi_pump(struct sc_mpi_world *world);
+bool sc_mpi_idle(struct sc_mpi_world *world);
+
+/* Frees every link but those whose memory MPI may still read or write (after a failure): these are lost. */
+void sc_mpi_links_free(struct sc_mpi_world *world);
+
+#endif
