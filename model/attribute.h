@@ -26,6 +26,7 @@ enum sc_attribute_type {
 /* Everything is in the model's arena. `n` is the count of the list kinds and 1 for the others. */
 struct sc_attribute {
     const char *name;
+    const char *ref; /* in the body of a function: the caller's attribute whose value this one takes; else NULL */
     enum sc_attribute_type type;
     int n;
     union {

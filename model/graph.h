@@ -29,13 +29,16 @@ bool sc_fact_dims_known(const struct sc_fact *fact); /* rank and every dim */
 
 enum sc_place { SC_PLACE_NODE, SC_PLACE_INPUT, SC_PLACE_INITIALIZER, SC_PLACE_OUTER };
 
-/* Where the bytes of an initializer lie. Nothing is read before someone asks for it. */
+/* Where the bytes of an initializer lie. Nothing is read before someone asks for it (sc_weight_tensor). */
 struct sc_weight {
     struct sc_tensor
         shape; /* type and dims; data is NULL unless the content is small and decoded (values of small tensors) */
     const unsigned char *raw; /* little-endian bytes in a mapped file; NULL: `decoded` holds them */
     size_t raw_bytes;
-    void *decoded; /* values that came in a typed field (float_data, ...), decoded to plain memory in the model arena */
+    void *decoded; /* plain values in the model arena: small ones of a typed field (float_data, ...), strings, sparse */
+    const unsigned char
+        *message; /* neither of the two: a TensorProto in the mapped file with the values in a typed field */
+    size_t message_bytes;
     bool external;
     int file; /* index of the mapped file; -1: none */
 };
@@ -60,10 +63,23 @@ struct sc_node {
     int *in; /* value indices, -1: absent */
     int *out;
     struct sc_attribute *attributes;
-    int *origins; /* indices of the file's nodes that this one stands for */
+    int *origins; /* indices of the file's nodes that this one stands for; in a body: of the node that has the body */
     int n_origins;
-    int index; /* of the first origin: stable across passes; keys random numbers and messages */
+    int index; /* of the first origin: stable across passes; keys random numbers and messages. Nodes of bodies and
+                  functions have numbers of their own from n_file_nodes on */
+    const struct sc_function *function; /* the local function that it calls; NULL: an operator */
     bool dead; /* removed by a pass */
+};
+
+/* A function of the model file. Its body's inputs are the formal inputs, without facts; attributes inside may have
+ * `ref`. No function calls itself, directly or through others. */
+struct sc_function {
+    const char *domain, *name, *overload;
+    int n_attributes; /* that callers must give */
+    const char **attributes;
+    int n_defaults; /* that callers may give, with their defaults */
+    struct sc_attribute *defaults;
+    struct sc_graph *body;
 };
 
 /* One graph or the body of a control-flow node. Nodes are in a topological order. Arrays are owned by the model's
@@ -76,12 +92,14 @@ struct sc_graph {
     int n_nodes, cap_nodes;
     struct sc_node *nodes;
     int n_inputs, n_outputs;
-    int *inputs; /* value indices, in file order; those with a default (initializer) included */
+    int *inputs; /* value indices, in file order; those with a default (initializer) included. In files of IR version 3,
+                    where every initializer had to be an input, those are constants and not inputs */
     int *outputs;
     int n_weights, cap_weights;
     struct sc_weight *weights;
     struct sc_map names; /* value name -> index */
     struct sc_arena *arena; /* for what passes add */
+    struct sc_graph *next; /* the list of all graphs of a model */
 };
 
 /* The index of a value by name, or -1. */

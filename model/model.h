@@ -24,25 +24,44 @@ struct sc_model {
     int n_opsets;
     struct sc_opset *opsets;
     struct sc_graph *graph;
+    struct sc_graph *all_graphs; /* with bodies and functions, linked by next */
+    int n_functions;
+    struct sc_function *functions;
+    int n_symbols;
+    const char **symbols; /* symbols[k] is the name ("batch") of the dim -2 - k */
     int n_files;
     struct sc_file *files; /* files[0] is the model itself, then external data */
     const char **file_names;
     int n_file_nodes; /* nodes of the main graph in the file; origins are below it */
-    const char **file_node_outputs; /* first output name of each file node: its name in plans */
+    const char **file_node_outputs; /* first output name of each file node: its name in plans; "" when it has none */
+    int *file_node_stages; /* pipeline_stage of each file node, -1: none; NULL: the file has no such annotations */
     uint64_t fingerprint; /* of the skeleton and the sizes of weights: equal on all ranks */
 };
 
 /* path is a .onnx file, or a folder with model.onnx (or one .onnx alone, or the file that genai_config.json names).
  * Fails with SC_IO or SC_BAD_MODEL, naming the file and what is wrong with it. */
 enum sc_status sc_model_open(const char *path, struct sc_model **model);
+
+struct sc_model_options {
+    bool links; /* external data may be a link that leaves the model's folder, or have several hard links */
+};
+
+/* As sc_model_open; options NULL: all off. */
+enum sc_status sc_model_open_with(const char *path, const struct sc_model_options *options, struct sc_model **model);
 void sc_model_close(struct sc_model *model);
+
+/* An empty graph that belongs to the model. NULL when memory is out. */
+struct sc_graph *sc_model_new_graph(struct sc_model *model);
 
 /* The version of a domain's operators in this model; 0 when it is not imported. */
 int sc_model_opset(const struct sc_model *model, const char *domain);
 
-/* A tensor over the content of a weight: points into the mapped file where alignment and storage allow, else a copy in
- * `arena`. Only the rank that owns the weight calls it. */
+/* A tensor over the content of a weight, in plain storage: points into the mapped file where alignment and storage
+ * allow, else a copy in `arena`. Only the rank that owns the weight calls it. */
 enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
+
+/* The same for packers of 2-, 4- and 6-bit types: packed storage, as the file has it, where it has; else plain. */
+enum sc_status sc_weight_packed(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
 
 /* Bytes of the weight in plain storage. */
 size_t sc_weight_bytes(const struct sc_weight *weight);
