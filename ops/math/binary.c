@@ -161,9 +161,9 @@ static enum sc_status one_way_params(
     static enum sc_status old_params_##name(                                                                           \
         const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)               \
     {                                                                                                                  \
-        (void)graph;
-return one_way_params(node, arena, function, params);
-}
+        (void)graph;                                                                                                   \
+        return one_way_params(node, arena, function, params);                                                          \
+    }
 #define BOTH_PARAMS(name, function)                                                                                    \
     PARAMS(name, function)                                                                                             \
     OLD_PARAMS(name, function)
