@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * RotaryEmbedding: each head's vector is rotated, pair by pair, by the angle of its position. */
+#include <string.h>
+
+#include "ops/infer.h"
+#include "ops/nn/norm.h"
+#include "ops/shape/shape.h"
+
+struct params {
+    int64_t heads, width; /* width: rotary_embedding_dim, 0 for the whole head */
+    int64_t interleaved;
+};
+
+static enum sc_status params_rotary(
+    const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
+{
+    SC_TRY(sc_params_new(arena, sizeof(struct params), params));
+    struct params *p = *params;
+    SC_TRY(sc_node_int(node, "num_heads", 0, &p->heads));
+    SC_TRY(sc_node_int(node, "rotary_embedding_dim", 0, &p->width));
+    SC_TRY(sc_node_int(node, "interleaved", 0, &p->interleaved));
+    if (p->heads < 0 || p->width < 0 || p->width % 2 != 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld and rotary_embedding_dim %lld",
+            (long long)p->heads, (long long)p->width);
+    }
+    return SC_OK;
+}
+
+/* Where the axes of X lie; dims may be unknown. */
+struct layout {
+    int64_t batch, heads, length, head_width, width;
+};
+
+static enum sc_status find_layout(const struct sc_infer *infer, const struct sc_fact *x, struct layout *l)
+{
+    const struct params *p = infer->params;
+    if (x->rank != 3 && x->rank != 4) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d, want 3 or 4", x->rank);
+    }
+    l->batch = x->dims[0];
+    if (x->rank == 4) {
+        l->heads = x->dims[1];
+        l->length = x->dims[2];
+        l->head_width = x->dims[3];
+    } else {
+        if (p->heads == 0 || (x->dims[2] >= 0 && x->dims[2] % p->heads != 0)) {
+            return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "num_heads is %lld for an X of width %lld",
+                (long long)p->heads, (long long)x->dims[2]);
+        }
+        l->heads = p->heads;
+        l->length = x->dims[1];
+        l->head_width = x->dims[2] >= 0 ? x->dims[2] / p->heads : SC_DIM_UNKNOWN;
+    }
+    l->width = p->width ? p->width : l->head_width;
+    if (l->head_width >= 0 && (l->width > l->head_width || l->width % 2 != 0)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL,
+            "%lld of %lld elements of a head cannot be rotated", (long long)l->width, (long long)l->head_width);
+    }
+    return SC_OK;
+}
+
+static enum sc_status want_dim(
+    const struct sc_infer *infer, const char *what, const struct sc_fact *fact, int axis, int64_t want)
+{
+    if (fact->dims[axis] >= 0 && want >= 0 && fact->dims[axis] != want) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s has the dim %lld at axis %d, want %lld", what,
+            (long long)fact->dims[axis], axis, (long long)want);
+    }
+    return SC_OK;
+}
+
+static enum sc_status infer_rotary(struct sc_infer *infer)
+{
+    SC_TRY(sc_infer_needs(infer, 3));
+    const struct sc_fact *x = infer->in[0];
+    const struct sc_fact *ids = sc_infer_in(infer, 3);
+    sc_infer_shape_of(infer, 0, x, x->type);
+    if (x->rank < 0) {
+        return SC_OK;
+    }
+    struct layout l;
+    SC_TRY(find_layout(infer, x, &l));
+    static const char *const names[2] = {"cos_cache", "sin_cache"};
+    for (int i = 0; i < 2; i++) {
+        const struct sc_fact *cache = infer->in[1 + i];
+        const int rank = ids ? 2 : 3;
+        if (cache->rank < 0) {
+            continue;
+        }
+        if (cache->rank != rank) {
+            return sc_node_fail(
+                infer->graph, infer->node, SC_BAD_INPUT, "%s has rank %d, want %d", names[i], cache->rank, rank);
+        }
+        SC_TRY(want_dim(infer, names[i], cache, rank - 1, l.width >= 0 ? l.width / 2 : -1));
+        if (!ids) {
+            SC_TRY(want_dim(infer, names[i], cache, 0, l.batch));
+            SC_TRY(want_dim(infer, names[i], cache, 1, l.length));
+        }
+    }
+    if (ids && ids->rank >= 0) {
+        if (ids->rank != 2) {
+            return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "position_ids has rank %d, want 2", ids->rank);
+        }
+        SC_TRY(want_dim(infer, "position_ids", ids, 0, l.batch));
+        SC_TRY(want_dim(infer, "position_ids", ids, 1, l.length));
+    }
+    return SC_OK;
+}
+
+static enum sc_status resolve_rotary(const struct sc_call *call)
+{
+    SC_TRY(sc_resolve_by_infer(call));
+    const struct sc_tensor *ids = sc_call_in(call, 3);
+    const int64_t cos_rows = sc_call_in(call, 1)->dims[0];
+    const int64_t sin_rows = sc_call_in(call, 2)->dims[0];
+    const int64_t rows = cos_rows < sin_rows ? cos_rows : sin_rows;
+    for (int64_t i = 0, n = ids ? sc_tensor_count(ids) : 0; i < n; i++) {
+        const int64_t id = sc_index_at(ids, i);
+        if (id < 0 || id >= rows) {
+            return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
+                "position %lld is outside of the cos and sin caches, which have %lld rows", (long long)id,
+                (long long)rows);
+        }
+    }
+    return SC_OK;
+}
+
+/* x[i0], x[i1] are element pairs; both angles' tables have width / 2 entries. */
+static void rotate_f32(const float *x, const float *c, const float *s, float *y, int64_t width, bool interleaved)
+{
+    const int64_t half = width / 2;
+    const int64_t step = interleaved ? 2 : 1;
+    const int64_t other = interleaved ? 1 : half;
+    for (int64_t i = 0; i < half; i++) {
+        const float a = x[i * step];
+        const float b = x[i * step + other];
+        y[i * step] = c[i] * a - s[i] * b;
+        y[i * step + other] = s[i] * a + c[i] * b;
+    }
+}
+
+static void rotate_f64(const double *x, const double *c, const double *s, double *y, int64_t width, bool interleaved)
+{
+    const int64_t half = width / 2;
+    const int64_t step = interleaved ? 2 : 1;
+    const int64_t other = interleaved ? 1 : half;
+    for (int64_t i = 0; i < half; i++) {
+        const double a = x[i * step];
+        const double b = x[i * step + other];
+        y[i * step] = c[i] * a - s[i] * b;
+        y[i * step + other] = s[i] * a + c[i] * b;
+    }
+}
+
+struct job {
+    const struct sc_call *call;
+    struct layout l;
+    const struct sc_tensor *x;
+    int64_t tokens_per_part;
+};
+
+static size_t room_bytes(int64_t width)
+{
+    return ((size_t)width * 3 + 15) / 16 * 16 * sizeof(float);
+}
+
+static void rotate_head(const struct job *job, const void *x, const void *c, const void *s, void *y, float *room)
+{
+    const struct params *p = job->call->params;
+    const struct sc_kernels *k = job->call->kernels;
+    const enum sc_type type = job->x->type;
+    const int64_t w = job->l.width;
+    if (type == SC_F64) {
+        rotate_f64(x, c, s, y, w, p->interleaved != 0);
+    } else if (type == SC_F32) {
+        rotate_f32(x, c, s, y, w, p->interleaved != 0);
+    } else { /* widened; rounded once */
+        const float *angles = sc_norm_widen(k, type, c, room + w, w / 2);
+        (void)sc_norm_widen(k, type, s, room + w + w / 2, w / 2);
+        const float *wide = sc_norm_widen(k, type, x, room, w);
+        rotate_f32(wide, angles, angles + w / 2, room + 2 * w, w, p->interleaved != 0);
+        sc_norm_narrow(k, type, room + 2 * w, y, w);
+    }
+    const size_t bytes = sc_type_bytes(type);
+    if (job->l.head_width > w) {
+        memcpy(sc_at(y, w, bytes), sc_const_at(x, w, bytes), (size_t)(job->l.head_width - w) * bytes);
+    }
+}
+
+static void rotate_part(void *arg, int64_t part, int worker)
+{
+    const struct job *job = arg;
+    const struct layout *l = &job->l;
+    const struct sc_tensor *ids = sc_call_in(job->call, 3);
+    const struct sc_tensor *c = sc_call_in(job->call, 1);
+    const struct sc_tensor *s = sc_call_in(job->call, 2);
+    const struct sc_tensor *y = sc_call_out(job->call, 0);
+    const size_t bytes = sc_type_bytes(job->x->type);
+    float *room = (float *)(void *)((char *)job->call->scratch + (size_t)worker * room_bytes(l->width));
+    const bool heads_first = job->x->rank == 4;
+    const int64_t token_step = heads_first ? l->head_width : l->heads * l->head_width;
+    const int64_t head_step = heads_first ? l->length * l->head_width : l->head_width;
+    const int64_t first = part * job->tokens_per_part;
+    for (int64_t t = first; t < first + job->tokens_per_part && t < l->batch * l->length; t++) {
+        const int64_t row = (ids ? sc_index_at(ids, t) : t) * (l->width / 2);
+        const int64_t token = t / l->length * l->heads * l->length * l->head_width + t % l->length * token_step;
+        for (int64_t h = 0; h < l->heads; h++) {
+            const int64_t at = token + h * head_step;
+            rotate_head(job, sc_const_at(job->x->data, at, bytes), sc_const_at(c->data, row, bytes),
+                sc_const_at(s->data, row, bytes), sc_at(y->data, at, bytes), room);
+        }
+    }
+}
+
+/* Dims were checked by infer. */
+static struct layout call_layout(const struct sc_call *call)
+{
+    struct sc_fact fact;
+    sc_fact_of(&fact, call->in[0]);
+    const struct sc_infer infer = {.graph = call->graph, .node = call->node, .params = call->params};
+    struct layout l = {0};
+    (void)find_layout(&infer, &fact, &l);
+    return l;
+}
+
+static size_t scratch_rotary(const struct sc_call *call)
+{
+    return room_bytes(call_layout(call).width) * (size_t)sc_team_size(call->team);
+}
+
+static void run_rotary(const struct sc_call *call)
+{
+    struct job job = {.call = call, .l = call_layout(call), .x = sc_call_in(call, 0)};
+    if (sc_tensor_count(job.x) == 0) {
+        return;
+    }
+    job.tokens_per_part = sc_parts(1 << 16, job.l.heads * job.l.head_width);
+    sc_team_for(call->team, sc_parts(job.l.batch * job.l.length, job.tokens_per_part), rotate_part, &job);
+}
+
+const struct sc_op sc_ops_nn_rotary[] = {
+    {.domain = "",
+        .name = "RotaryEmbedding",
+        .since = 23,
+        .flags = SC_OP_PURE,
+        .params = params_rotary,
+        .infer = infer_rotary,
+        .resolve = resolve_rotary,
+        .scratch = scratch_rotary,
+        .run = run_rotary},
+    {.name = NULL},
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which file of this family holds which operator; sorted by name. */
+#include "ops/nn/rows.h"
+
+static const struct sc_family_entry entries[] = {
+    {"Attention", sc_ops_nn_attention},
+    {"LayerNormalization", sc_ops_nn_row_norm},
+    {"MatMul", sc_ops_nn_matmul},
+    {"RMSNormalization", sc_ops_nn_row_norm},
+    {"RotaryEmbedding", sc_ops_nn_rotary},
+    {"TensorScatter", sc_ops_nn_tensor_scatter},
+};
+
+const struct sc_family sc_family_nn = {"nn", SC_LENGTH(entries), entries};

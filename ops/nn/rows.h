@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The files of this family. */
+#ifndef SC_OPS_NN_ROWS_H
+#define SC_OPS_NN_ROWS_H
+
+#include "ops/families.h"
+
+extern const struct sc_op sc_ops_nn_attention[];
+extern const struct sc_op sc_ops_nn_matmul[];
+extern const struct sc_op sc_ops_nn_rotary[];
+extern const struct sc_op sc_ops_nn_row_norm[];
+extern const struct sc_op sc_ops_nn_tensor_scatter[];
+
+#endif
