@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tensors in .npy files. */
+#ifndef SC_LAUNCH_NPY_H
+#define SC_LAUNCH_NPY_H
+
+#include "tensor/tensor.h"
+
+/* Reads one array into dense memory of `arena`: format versions 1 to 3, either byte order, C and Fortran order, the
+ * types bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 and complex128; bytes of bools become 0
+ * or 1. Fails with SC_IO, SC_UNSUPPORTED (another type) or SC_BAD_INPUT (everything else), naming the file. Source: NEP
+ * 1 and numpy.lib.format. */
+enum sc_status sc_npy_read(const char *path, struct sc_arena *arena, struct sc_tensor *tensor);
+
+/* The same from memory; `what` names it in messages. */
+enum sc_status sc_npy_parse(
+    const unsigned char *data, size_t bytes, const char *what, struct sc_arena *arena, struct sc_tensor *tensor);
+
+/* Writes a tensor with any strides as version 1 in C order; path then holds all of it or is as before.
+ * SC_UNSUPPORTED for types that NumPy has not: strings, bfloat16, and those of 8 bits and less that are not integers.
+ */
+enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor);
+
+#endif
