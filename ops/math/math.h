@@ -9,6 +9,8 @@ extern const struct sc_op sc_ops_math_binary[];
 extern const struct sc_op sc_ops_math_cast[];
 extern const struct sc_op sc_ops_math_clip[];
 extern const struct sc_op sc_ops_math_pow[];
+extern const struct sc_op sc_ops_math_reduce[];
+extern const struct sc_op sc_ops_math_softmax[];
 extern const struct sc_op sc_ops_math_unary[];
 extern const struct sc_op sc_ops_math_variadic[];
 extern const struct sc_op sc_ops_math_where[];
