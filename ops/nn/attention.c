@@ -255,7 +255,7 @@ struct sc_attention_sizes sc_attention_call_sizes(const struct sc_call *call)
     const int n = call->n_in < SC_ATTENTION_N_IN ? call->n_in : SC_ATTENTION_N_IN;
     for (int i = 0; i < n; i++) {
         if (call->in[i]) {
-            sc_fact_of(&facts[i], call->in[i]);
+            sc_fact_of_input(&facts[i], call->in[i]);
             at[i] = &facts[i];
         }
     }

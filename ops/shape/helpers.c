@@ -150,6 +150,17 @@ enum sc_status sc_resolve_dims(const struct sc_call *call, int output, enum sc_t
     return SC_OK;
 }
 
+void sc_fact_of_input(struct sc_fact *fact, const struct sc_value *value)
+{
+    sc_fact_of(fact, value);
+    if (value->kind == SC_KIND_STATE) {
+        const struct sc_state *state = value->u.state;
+        const int64_t dims[4] = {state->n_rows, state->heads, state->capacity, state->width};
+        fact->rank = 4;
+        memcpy(fact->dims, dims, sizeof(dims));
+    }
+}
+
 enum { RESOLVE_MAX = 8 };
 
 enum sc_status sc_resolve_by_infer(const struct sc_call *call)
@@ -162,7 +173,7 @@ enum sc_status sc_resolve_by_infer(const struct sc_call *call)
     const int n_out = call->n_out < RESOLVE_MAX ? call->n_out : RESOLVE_MAX;
     for (int i = 0; i < n_in; i++) {
         if (call->in[i]) {
-            sc_fact_of(&in[i], call->in[i]);
+            sc_fact_of_input(&in[i], call->in[i]);
             in_at[i] = &in[i];
         }
     }
