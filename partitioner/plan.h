@@ -21,6 +21,7 @@ struct sc_plan {
     struct sc_plan_stage *stages;
     int n_nodes; /* nodes of the file's main graph */
     int *stage_of; /* by file node; -1: removed by a pass before the cut */
+    bool latency; /* made to minimise the sum of the stages instead of the slowest */
     double bound_seconds; /* no plan of this model with as many stages has a faster slowest stage; 0: not known */
     const char *note; /* why fewer stages than ranks, or NULL */
 };
@@ -30,13 +31,22 @@ void sc_plan_free(struct sc_plan *plan); /* safe on NULL */
 /* The stage of a node after passes: that of its last origin. -1 for nodes without one. */
 int sc_plan_stage_of(const struct sc_plan *plan, const struct sc_node *node);
 
-/* plan.json: made to be read and edited. A node is named by its first output. Reading checks that every node is named
- * once, that stages are orderable, and the fingerprint when there is one; SC_BAD_INPUT names the plan file, stage and
- * value. */
+/* Renumbers the stages in a topological order of their quotient graph, the present order where it is one.
+ * Fails with SC_BAD_INPUT, naming the values of a cycle, when there is no such order, and naming the node when a live
+ * one has no stage. `what` names the plan in messages. */
+enum sc_status sc_plan_order(struct sc_plan *plan, const struct sc_graph *graph, const char *what);
+
+/* plan.json: made to be read and edited. A node is named by its first output, a run of nodes in file order may be
+ * written "first..last". Reading checks that every node is named once (in a stage or under "removed"), that stages are
+ * orderable (those of a file may stand in any order), and the fingerprint when there is one; SC_BAD_INPUT names the
+ * plan file, stage and value. The text is free()d by the caller.
+ *   {"format": 1, "model": "0123456789abcdef", "objective": "throughput", "bound_ms": 1.5, "stages": [
+ *       {"ranks": [0], "ms": 1.6, "weight_bytes": 4096, "nodes": ["first..last", "single", ...]}, ...]} */
 enum sc_status sc_plan_write(const struct sc_plan *plan, const struct sc_model *model, char **text);
 enum sc_status sc_plan_read(const char *path, const struct sc_model *model, struct sc_plan **plan);
 
-/* As flat bytes, for the broadcast from rank 0. */
+/* As flat bytes (malloc), for the broadcast from rank 0; both ends have the same byte order. Unpacking checks as much
+ * as reading does. */
 enum sc_status sc_plan_pack(const struct sc_plan *plan, void **bytes, size_t *n_bytes);
 enum sc_status sc_plan_unpack(const void *bytes, size_t n_bytes, const struct sc_model *model, struct sc_plan **plan);
 
@@ -49,8 +59,10 @@ struct sc_plan_edge {
     int *values; /* indices in graph->values */
 };
 
-/* Edges in order of (from, to); state pairs' values are left out (`is_state` by value index, may be NULL).
- * A stage that reads nothing gets an edge from -1 with no values: it is told when to run. */
+/* Edges in order of (from, to), their values ascending; state pairs' values are left out (`is_state` by value index,
+ * may be NULL). Weights are no edges, nor are inputs with a default: each stage that reads one keeps it. What bodies of
+ * control flow capture is read by their node. A graph output that no node makes (an input or a weight) comes from stage
+ * 0. A stage that reads nothing gets an edge from -1 with no values: it is told when to run. */
 enum sc_status sc_plan_edges(const struct sc_plan *plan, const struct sc_graph *graph, const bool *is_state,
     struct sc_arena *arena, int *n_edges, struct sc_plan_edge **edges);
 
