@@ -5,9 +5,11 @@
 
 #include "ops/families.h"
 
+extern const struct sc_op sc_ops_math_argminmax[];
 extern const struct sc_op sc_ops_math_binary[];
 extern const struct sc_op sc_ops_math_cast[];
 extern const struct sc_op sc_ops_math_clip[];
+extern const struct sc_op sc_ops_math_cumulate[];
 extern const struct sc_op sc_ops_math_pow[];
 extern const struct sc_op sc_ops_math_reduce[];
 extern const struct sc_op sc_ops_math_softmax[];
