@@ -9,13 +9,15 @@
 
 enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
 
-/* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu and
- * gelu 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even. */
+/* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu
+ * and gelu 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even.
+ */
 #define SC_UNARY_F32(X)                                                                                                \
     X(exp)                                                                                                             \
     X(log)                                                                                                             \
-    X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round) X(relu)      \
-        X(silu) X(gelu_erf) X(gelu_tanh) X(softplus)
+    X(sqrt)                                                                                                            \
+    X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round) X(relu) X(silu)      \
+        X(gelu_erf) X(gelu_tanh) X(softplus)
 
 /* f32 functions of two arguments. */
 #define SC_BINARY_F32(X) X(add) X(sub) X(mul) X(div) X(max) X(min)
