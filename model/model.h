@@ -24,7 +24,7 @@ struct sc_model {
     int n_opsets;
     struct sc_opset *opsets;
     struct sc_graph *graph;
-    struct sc_graph *all_graphs; /* with bodies and functions, linked by next */
+    struct sc_graph *all_graphs, *last_graph; /* with bodies and functions, linked by next, outer before inner */
     int n_functions;
     struct sc_function *functions;
     int n_symbols;

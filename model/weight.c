@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The bytes of a weight, when someone asks: in place where the file has them as memory wants them, else a copy. */
+#include <string.h>
+
+#include "model/load.h"
+#include "tensor/pack.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "files are little-endian and mapped as they are: big-endian machines are not supported"
+#endif
+
+/* The struct's data is not const, since activations share it; nobody writes to weights (the mapping is read-only). */
+static void *in_place(const unsigned char *data)
+{
+    return (void *)(uintptr_t)data;
+}
+
+size_t sc_weight_bytes(const struct sc_weight *weight)
+{
+    return (size_t)sc_tensor_count(&weight->shape) * sc_type_bytes(weight->shape.type);
+}
+
+static bool aligned(const unsigned char *data, enum sc_type type)
+{
+    const size_t bytes = sc_type_bytes(type);
+    return (uintptr_t)data % (bytes > 8 ? 8 : bytes) == 0;
+}
+
+static void copy_raw(const struct sc_weight *weight, struct sc_tensor *tensor)
+{
+    const int64_t count = sc_tensor_count(tensor);
+    sc_unpack(tensor->type, weight->raw, 0, count, tensor->data);
+    if (tensor->type == SC_BOOL) { /* kernels count on 0 and 1 */
+        unsigned char *flags = tensor->data;
+        for (int64_t i = 0; i < count; i++) {
+            flags[i] = flags[i] != 0;
+        }
+    }
+}
+
+enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor)
+{
+    const enum sc_type type = weight->shape.type;
+    struct sc_tensor made = weight->shape;
+    if (made.data) {
+        *tensor = made;
+        return SC_OK;
+    }
+    if (weight->decoded) {
+        made.data = weight->decoded;
+    } else if (weight->raw && sc_type_bits(type) >= 8 && type != SC_BOOL && aligned(weight->raw, type)) {
+        made.data = in_place(weight->raw);
+    } else {
+        SC_TRY(sc_tensor_new(arena, type, made.rank, made.dims, &made));
+        if (weight->raw) {
+            copy_raw(weight, &made);
+        } else {
+            sc_decode_values(weight->message, weight->message_bytes, type, sc_tensor_count(&made), made.data);
+        }
+    }
+    *tensor = made;
+    return SC_OK;
+}
+
+enum sc_status sc_weight_packed(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor)
+{
+    if (!weight->raw || sc_type_bits(weight->shape.type) >= 8) {
+        return sc_weight_tensor(weight, arena, tensor);
+    }
+    *tensor = weight->shape;
+    tensor->storage = SC_STORAGE_PACKED;
+    tensor->data = in_place(weight->raw);
+    return SC_OK;
+}
