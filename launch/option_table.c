@@ -96,6 +96,8 @@ static const struct sc_option_row options[] = {
     {"ranks", "n", "np", SC_OPTION_INT, "N", "1", 1, 4096, BIT(LAUNCH), "ranks to start"},
     {"hostfile", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(LAUNCH),
         "hosts to start them on, as mpirun reads it"},
+    {"mpirun", NULL, NULL, SC_OPTION_TEXT, "PATH", "mpirun", 0, 0, BIT(LAUNCH), "the mpirun to start them with"},
+    {"verbose", "v", NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(LAUNCH), "print the mpirun command line"},
     {"man", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(HELP), "print the manual page"},
     {"completion", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(HELP), "print the completion script for bash"},
     {"progress", NULL, NULL, SC_OPTION_SWITCH, NULL, NULL, 0, 0, RUNS | BIT(LAUNCH),

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Only a line of dashes is ever held back, and what follows it up to the next one. */
+#include "launch/mpirun_output.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DASHES 60 /* Open MPI draws 74 or more */
+
+static void put(const struct sc_mpirun_output *output, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = write(output->fd, data, bytes);
+        if (n < 0 && errno != EINTR) {
+            return; /* nobody reads stderr: the job goes on */
+        }
+        if (n > 0) {
+            data += n;
+            bytes -= (size_t)n;
+        }
+    }
+}
+
+static void flush(struct sc_mpirun_output *output)
+{
+    put(output, output->held, output->n_held);
+    output->n_held = 0;
+}
+
+/* A rank's line that got into a block goes through whatever becomes of the block. */
+static void put_own_lines(const struct sc_mpirun_output *output)
+{
+    for (const char *line = output->held; line && *line;) {
+        const char *end = strchr(line, '\n');
+        if (strncmp(line, "stagecoach", 10) == 0) {
+            put(output, line, end ? (size_t)(end - line) + 1 : strlen(line));
+        }
+        line = end ? end + 1 : NULL;
+    }
+}
+
+static bool put_killed(const struct sc_mpirun_output *output)
+{
+    int rank = 0, signal = 0;
+    char host[128] = "", name[64] = "", text[320];
+    const char *message = strstr(output->held, "process rank ");
+    if (!message ||
+        sscanf(message, "process rank %d with PID %*d on node %127s exited on signal %d (%63[^)])", &rank, host,
+            &signal, name) < 3) {
+        return false;
+    }
+    const int n = snprintf(text, sizeof text, "stagecoach: rank %d on host '%s' was killed by signal %d%s%s%s\n", rank,
+        host, signal, name[0] ? " (" : "", name, name[0] ? ")" : "");
+    put(output, text, (size_t)n);
+    return true;
+}
+
+static void end_block(struct sc_mpirun_output *output)
+{
+    static const char *const noise[] = {"returned\na non-zero exit code", "exited with non-zero status",
+        "MPI_ABORT was invoked on rank", "exited with non-zero code"};
+    bool is_noise = false;
+    output->held[output->n_held < sizeof output->held ? output->n_held : sizeof output->held - 1] = '\0';
+    for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
+        is_noise = is_noise || strstr(output->held, noise[i]) != NULL;
+    }
+    if (is_noise || put_killed(output)) {
+        put_own_lines(output);
+        output->n_held = 0;
+    } else {
+        flush(output);
+    }
+    output->state = SC_OUTPUT_LINE_START;
+}
+
+/* True when the held line that ends before `end` is dashes alone. */
+static bool is_rule(const struct sc_mpirun_output *output, size_t end)
+{
+    for (size_t i = output->line; i < end; i++) {
+        if (output->held[i] != '-') {
+            return false;
+        }
+    }
+    return end - output->line >= DASHES;
+}
+
+/* Takes one more byte into what is held. */
+static void hold(struct sc_mpirun_output *output, char byte)
+{
+    output->held[output->n_held++] = byte;
+    if (output->n_held == sizeof output->held - 1) { /* no message is that long */
+        flush(output);
+        output->state = byte == '\n' ? SC_OUTPUT_LINE_START : SC_OUTPUT_IN_LINE;
+        return;
+    }
+    if (output->state == SC_OUTPUT_DASHES && byte != '-') {
+        if (byte == '\n' && is_rule(output, output->n_held - 1)) {
+            output->state = SC_OUTPUT_BLOCK;
+            output->line = output->n_held;
+        } else {
+            flush(output);
+            output->state = byte == '\n' ? SC_OUTPUT_LINE_START : SC_OUTPUT_IN_LINE;
+        }
+    } else if (output->state == SC_OUTPUT_BLOCK && byte == '\n') {
+        if (is_rule(output, output->n_held - 1)) {
+            end_block(output);
+        } else {
+            output->line = output->n_held;
+        }
+    }
+}
+
+void sc_mpirun_output_feed(struct sc_mpirun_output *output, const char *data, size_t bytes)
+{
+    size_t at = 0;
+    while (at < bytes) {
+        if (output->state == SC_OUTPUT_LINE_START) {
+            output->state = data[at] == '-' ? SC_OUTPUT_DASHES : SC_OUTPUT_IN_LINE;
+            output->line = 0;
+        }
+        if (output->state != SC_OUTPUT_IN_LINE) {
+            hold(output, data[at++]);
+            continue;
+        }
+        const char *end = memchr(data + at, '\n', bytes - at);
+        const size_t n = end ? (size_t)(end - data) + 1 - at : bytes - at;
+        put(output, data + at, n);
+        at += n;
+        output->state = end ? SC_OUTPUT_LINE_START : SC_OUTPUT_IN_LINE;
+    }
+}
+
+void sc_mpirun_output_end(struct sc_mpirun_output *output)
+{
+    if (output->state == SC_OUTPUT_BLOCK) {
+        end_block(output);
+    } else {
+        flush(output);
+    }
+}

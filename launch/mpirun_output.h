@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What mpirun says beside its ranks, made short. */
+#ifndef SC_LAUNCH_MPIRUN_OUTPUT_H
+#define SC_LAUNCH_MPIRUN_OUTPUT_H
+
+#include <stddef.h>
+
+/* Open MPI puts its own messages on stderr, among the ranks' lines, as blocks between two lines of dashes:
+ *   - that a rank ended with an error is dropped: the rank has said why in its one line;
+ *   - that a rank was killed becomes one line;
+ *   - all else goes through, as do the ranks' bytes, at once.
+ *
+ *   {.fd = ...} ── feed, feed, ... ──► end */
+struct sc_mpirun_output {
+    int fd; /* where to */
+    enum { SC_OUTPUT_LINE_START, SC_OUTPUT_IN_LINE, SC_OUTPUT_DASHES, SC_OUTPUT_BLOCK } state;
+    size_t n_held; /* bytes of a line of dashes or a block, not yet written */
+    size_t line; /* where its last line begins */
+    char held[8192];
+};
+
+void sc_mpirun_output_feed(struct sc_mpirun_output *output, const char *data, size_t bytes);
+void sc_mpirun_output_end(struct sc_mpirun_output *output);
+
+#endif
