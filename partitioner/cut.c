@@ -214,3 +214,33 @@ enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_
     sc_arena_release(&arena);
     return status;
 }
+
+static enum sc_status measure_nodes(const struct sc_cut_problem *problem, const int *stage_of, struct sc_arena *arena,
+    double *busy_seconds, int64_t *memory_bytes)
+{
+    struct sc_cut_node *nodes = sc_arena_array(arena, (size_t)problem->n_nodes, sizeof *nodes);
+    if (!nodes) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(nodes, problem->nodes, (size_t)problem->n_nodes * sizeof *nodes);
+    for (int i = 0; i < problem->n_nodes; i++) {
+        nodes[i].group = -1;
+        if (stage_of[i] < 0 || stage_of[i] >= problem->n_stages) {
+            return sc_fail(SC_BAD_INPUT, "node %d is in stage %d of %d", i, stage_of[i], problem->n_stages);
+        }
+    }
+    struct sc_cut_problem single = *problem;
+    struct sc_units units = {0};
+    single.nodes = nodes;
+    SC_TRY(sc_units_build(&single, arena, &units)); /* one unit per node, in order */
+    return sc_units_load(&units, problem->n_stages, stage_of, busy_seconds, memory_bytes);
+}
+
+enum sc_status sc_cut_measure(
+    const struct sc_cut_problem *problem, const int *stage_of, double *busy_seconds, int64_t *memory_bytes)
+{
+    struct sc_arena arena = {0};
+    const enum sc_status status = measure_nodes(problem, stage_of, &arena, busy_seconds, memory_bytes);
+    sc_arena_release(&arena);
+    return status;
+}

@@ -60,4 +60,9 @@ enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_
  * Memory limits are not looked at. */
 enum sc_status sc_cut_random(const struct sc_cut_problem *problem, uint64_t seed, struct sc_cut_result *result);
 
+/* What a partition with edges forward costs: busy seconds and memory bytes of each of problem->n_stages stages. Groups
+ * are not looked at. */
+enum sc_status sc_cut_measure(
+    const struct sc_cut_problem *problem, const int *stage_of, double *busy_seconds, int64_t *memory_bytes);
+
 #endif

@@ -79,16 +79,30 @@ static enum sc_status source_of(const struct derivation *d, int v, int *stage)
     return *stage >= 0 ? SC_OK : sc_fail(SC_INTERNAL, "value '%s' is read, but its node was removed", value->name);
 }
 
+/* State does not travel: whoever reads a new state has to be where it is made. */
+static enum sc_status check_state(const struct derivation *d, int v, int from, int to)
+{
+    if (from < 0 || from == to) {
+        return SC_OK;
+    }
+    return sc_fail(SC_BAD_INPUT, "state '%s' is made in stage %d of the plan and read in stage %d: want one stage",
+        d->graph->values[v].name, from, to);
+}
+
 static enum sc_status add_reads(struct derivation *d, const struct sc_node *node, int to, struct sc_arena *scratch)
 {
     int n = 0, *values = NULL;
     SC_TRY(sc_node_reads(d->graph, node, scratch, &n, &values));
     for (int i = 0; i < n; i++) {
         int from = -1;
-        if (is_weight(&d->graph->values[values[i]]) || (d->is_state && d->is_state[values[i]])) {
+        if (is_weight(&d->graph->values[values[i]])) {
             continue;
         }
         SC_TRY(source_of(d, values[i], &from));
+        if (d->is_state && d->is_state[values[i]]) {
+            SC_TRY(check_state(d, values[i], from, to));
+            continue;
+        }
         if (from != to) {
             d->reads[to] = true;
             SC_TRY(add_crossing(&d->crossings, from, to, values[i]));

@@ -63,3 +63,44 @@ enum sc_status sc_node_reads(
     *values = all;
     return SC_OK;
 }
+
+/* Appends the bodies of one node to a list that grows by doubling in the arena. */
+static enum sc_status add_bodies(
+    const struct sc_node *node, struct sc_arena *arena, int *n, int *cap, const struct sc_graph ***list)
+{
+    for (int a = 0; a < node->n_attributes; a++) {
+        for (int b = 0; b < n_bodies(&node->attributes[a]); b++) {
+            if (*n == *cap) {
+                const int twice = *cap ? 2 * *cap : 4;
+                const struct sc_graph **grown = sc_arena_array(arena, (size_t)twice, sizeof *grown);
+                if (!grown) {
+                    return SC_NO_MEMORY;
+                }
+                for (int i = 0; i < *n; i++) {
+                    grown[i] = (*list)[i];
+                }
+                *list = grown;
+                *cap = twice;
+            }
+            (*list)[(*n)++] = &node->attributes[a].u.graph[b];
+        }
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_node_bodies(
+    const struct sc_node *node, struct sc_arena *arena, int *n_found, const struct sc_graph ***bodies)
+{
+    int n = 0, cap = 0;
+    const struct sc_graph **list = NULL;
+    SC_TRY(add_bodies(node, arena, &n, &cap, &list));
+    for (int at = 0; at < n; at++) {
+        const struct sc_graph *body = list[at];
+        for (int i = 0; i < body->n_nodes; i++) {
+            SC_TRY(add_bodies(&body->nodes[i], arena, &n, &cap, &list));
+        }
+    }
+    *n_found = n;
+    *bodies = list;
+    return SC_OK;
+}

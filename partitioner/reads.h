@@ -11,4 +11,8 @@
 enum sc_status sc_node_reads(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, int *n_values, int **values);
 
+/* Every body of a node, bodies inside bodies too, in the arena. */
+enum sc_status sc_node_bodies(
+    const struct sc_node *node, struct sc_arena *arena, int *n_bodies, const struct sc_graph ***bodies);
+
 #endif

@@ -62,6 +62,21 @@ static void state_values_are_left_out(void **state)
     assert_string_equal(text, "-1>0:x 0>1:a 1>2:y 2>-1:z");
 }
 
+static void state_read_away_from_home_is_refused(void **state)
+{
+    (void)state;
+    static struct fixture_model f;
+    fixture_model(&f, "present = Concat past x;y = MatMul present x");
+    int stage_of[] = {0, 1};
+    const struct sc_plan plan = plan_of(2, 2, stage_of);
+    bool is_state[FIXTURE_VALUES] = {0};
+    char text[256];
+    is_state[fixture_value(&f, "past")] = is_state[fixture_value(&f, "present")] = true;
+    assert_int_equal(edges_text(&f, &plan, is_state, text, sizeof text), SC_BAD_INPUT);
+    assert_string_equal(sc_error_last()->text,
+        "state 'present' is made in stage 0 of the plan and read in stage 1: want one stage");
+}
+
 static void stage_without_inputs_is_told_to_run(void **state)
 {
     (void)state;
@@ -167,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_cross_once_per_pair_of_stages),
         cmocka_unit_test(state_values_are_left_out),
+        cmocka_unit_test(state_read_away_from_home_is_refused),
         cmocka_unit_test(stage_without_inputs_is_told_to_run),
         cmocka_unit_test(inputs_with_a_default_stay_with_their_readers),
         cmocka_unit_test(outputs_that_no_node_makes_come_from_stage_0),

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What nodes cost, as the problem that the solver cuts. */
+#ifndef SC_PARTITIONER_COST_H
+#define SC_PARTITIONER_COST_H
+
+#include "ops/op.h"
+#include "partitioner/cut.h"
+
+/* How fast a rank and the links between ranks are. */
+struct sc_rates {
+    double flops; /* arithmetic operations a second */
+    double bytes_per_second; /* memory */
+    double link_bytes_per_second;
+    double link_seconds; /* to send or receive anything at all */
+};
+
+/* One core of a current server; stages are only compared with each other, so the ratios matter. */
+struct sc_rates sc_rates_default(void);
+
+/* Facts of all values of `graph` (exec/infer.h) with no dim left open: dims that are not known count as 1. In the
+ * arena. */
+enum sc_status sc_facts_closed(
+    const struct sc_graph *graph, const struct sc_fact *facts, struct sc_arena *arena, struct sc_fact **closed);
+
+/* Bytes of a value with closed facts; 0 for what is not a tensor of known type. */
+int64_t sc_fact_bytes(const struct sc_fact *fact);
+
+struct sc_node_cost {
+    double seconds; /* max(operations / flops, bytes / bytes_per_second) */
+    int64_t output_bytes; /* of all its outputs */
+    int64_t body_weight_bytes; /* weights of its bodies, which no other node reads */
+    int64_t packed_bytes; /* what its kernel keeps of a constant input; 0 when not asked */
+};
+
+/* facts: closed. kernels: to ask operators for packed bytes; NULL: do not ask. Views are free; control flow counts as
+ * reading its inputs, outputs and the weights of its bodies once. Fails when the node's attributes do. */
+enum sc_status sc_node_cost(const struct sc_graph *graph, const struct sc_node *node, const struct sc_fact *facts,
+    const struct sc_rates *rates, const struct sc_kernels *kernels, struct sc_node_cost *cost);
+
+struct sc_cost_options {
+    struct sc_rates rates;
+    const int *groups; /* per node of the graph, -1: free; NULL: none */
+    const int64_t *state_bytes; /* per node of the graph: what it keeps for the run; NULL: none */
+    const bool *is_state; /* per value: kept by its stage, no activation; NULL: none */
+};
+
+/* The live nodes of a graph, with the edges between them and weights that each stage keeps once (exactly). Nodes with
+ * the same last file node are grouped, since a plan speaks of file nodes. Stages and limits are left to the caller.
+ * problem and node_of (per problem node: its index in the graph) are in the arena. */
+enum sc_status sc_cost_problem(const struct sc_graph *graph, const struct sc_fact *facts,
+    const struct sc_cost_options *options, struct sc_arena *arena, struct sc_cut_problem *problem, int **node_of);
+
+#endif
