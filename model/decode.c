@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Typed value fields of TensorProto. int32_data holds everything of up to 32 bits but f32 and u32: 8- and 16-bit values
- * and bit patterns one by one, 2-, 4- and 6-bit ones as bytes of packed storage. */
+ * and bit patterns one by one, 6-bit codes too; 2- and 4-bit ones as bytes of packed storage. */
 #include <string.h>
 
 #include "model/load.h"
@@ -28,13 +28,18 @@ unsigned sc_value_field(enum sc_type type)
     }
 }
 
-int64_t sc_value_count(enum sc_type type, int64_t count)
+static bool packs_in_pairs(enum sc_type type)
 {
     const unsigned bits = sc_type_bits(type);
+    return bits == 2 || bits == 4;
+}
+
+int64_t sc_value_count(enum sc_type type, int64_t count)
+{
     if (type == SC_C64 || type == SC_C128) {
         return 2 * count;
     }
-    return bits > 0 && bits < 8 ? (int64_t)sc_packed_bytes(type, count) : count;
+    return packs_in_pairs(type) ? (int64_t)sc_packed_bytes(type, count) : count;
 }
 
 struct sink {
@@ -42,23 +47,19 @@ struct sink {
     size_t width; /* bytes that one number fills */
     int64_t left; /* numbers that still fit */
     bool flag; /* bool: any number but 0 is 1 */
+    uint64_t mask; /* the bits of a number that count */
     enum sc_type packed; /* type whose packed bytes the numbers are; SC_TYPE_NONE: they are elements */
     int64_t elements; /* of that type, still to come */
-    unsigned char group[3]; /* whole elements of 2, 4 and 6 bits */
-    int n_group;
 };
 
 static void put_packed(struct sink *sink, uint64_t number)
 {
-    sink->group[sink->n_group++] = (unsigned char)number;
-    if (sink->n_group == 3 || sink->left == 0) {
-        int64_t n = sink->n_group * 8 / (int64_t)sc_type_bits(sink->packed);
-        n = n < sink->elements ? n : sink->elements;
-        sc_unpack(sink->packed, sink->group, 0, n, sink->to);
-        sink->to += n;
-        sink->elements -= n;
-        sink->n_group = 0;
-    }
+    const unsigned char byte = (unsigned char)number;
+    int64_t n = 8 / (int64_t)sc_type_bits(sink->packed);
+    n = n < sink->elements ? n : sink->elements;
+    sc_unpack(sink->packed, &byte, 0, n, sink->to);
+    sink->to += n;
+    sink->elements -= n;
 }
 
 static void put_number(struct sink *sink, uint64_t number)
@@ -71,7 +72,7 @@ static void put_number(struct sink *sink, uint64_t number)
         put_packed(sink, number);
         return;
     }
-    number = sink->flag ? number != 0 : number;
+    number = sink->flag ? number != 0 : number & sink->mask;
     memcpy(sink->to, &number, sink->width);
     sink->to += sink->width;
 }
@@ -155,12 +156,12 @@ static size_t number_bytes(enum sc_type type)
 
 void sc_decode_values(const unsigned char *message, size_t bytes, enum sc_type type, int64_t count, void *to)
 {
-    const unsigned bits = sc_type_bits(type);
     struct sink sink = {.to = to,
         .width = number_bytes(type),
         .left = sc_value_count(type, count),
         .flag = type == SC_BOOL,
-        .packed = bits > 0 && bits < 8 ? type : SC_TYPE_NONE,
+        .mask = sc_type_bits(type) == 6 ? 63 : ~(uint64_t)0,
+        .packed = packs_in_pairs(type) ? type : SC_TYPE_NONE,
         .elements = count};
     walk_values(message, bytes, sc_value_field(type), &sink);
 }

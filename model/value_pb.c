@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Values in files of their own: TensorProto, SequenceProto and OptionalProto, read through the same walker as models.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/load.h"
+#include "tensor/pack.h"
+
+/* Sequences and optionals in each other; sc_value_copy knows the same bound. */
+#define MAX_DEPTH 8
+
+static enum sc_status read_tensor(struct sc_loader *loader, const Sc__Onnx__TensorProto *proto, struct sc_value *value)
+{
+    struct sc_tensor tensor;
+    SC_TRY(sc_load_tensor(loader, sc_or_empty(proto->name), proto, &tensor));
+    value->kind = SC_KIND_TENSOR;
+    value->u.tensor = tensor;
+    return SC_OK;
+}
+
+static enum sc_status read_optional(
+    struct sc_loader *loader, const Sc__Onnx__OptionalProto *proto, int depth, struct sc_value *value);
+
+static enum sc_status read_sequence(
+    struct sc_loader *loader, const Sc__Onnx__SequenceProto *proto, int depth, struct sc_value *value)
+{
+    if (depth > MAX_DEPTH) {
+        return sc_fail(SC_LIMIT, "'%s' nests values more than %d deep", loader->what, MAX_DEPTH);
+    }
+    if (proto->n_sparse_tensor_values || proto->n_map_values) {
+        return sc_fail(SC_UNSUPPORTED, "'%s' is a sequence of maps or sparse tensors", loader->what);
+    }
+    const size_t n_tensors = proto->n_tensor_values, n_sequences = proto->n_sequence_values;
+    const size_t n = n_tensors + n_sequences + proto->n_optional_values;
+    if (n != n_tensors && n != n_sequences && n != proto->n_optional_values) {
+        return sc_fail(SC_BAD_MODEL, "'%s' is a sequence with items of several kinds", loader->what);
+    }
+    struct sc_value *items = sc_arena_array(loader->arena, n, sizeof *items);
+    if (!items) {
+        return SC_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        SC_TRY(n_tensors      ? read_tensor(loader, proto->tensor_values[i], &items[i])
+                : n_sequences ? read_sequence(loader, proto->sequence_values[i], depth + 1, &items[i])
+                              : read_optional(loader, proto->optional_values[i], depth + 1, &items[i]));
+    }
+    value->kind = SC_KIND_SEQUENCE;
+    value->u.sequence.n = (int64_t)n;
+    value->u.sequence.items = items;
+    value->u.sequence.type = n_tensors ? items[0].u.tensor.type : SC_TYPE_NONE;
+    return SC_OK;
+}
+
+static enum sc_status read_optional(
+    struct sc_loader *loader, const Sc__Onnx__OptionalProto *proto, int depth, struct sc_value *value)
+{
+    if (depth > MAX_DEPTH) {
+        return sc_fail(SC_LIMIT, "'%s' nests values more than %d deep", loader->what, MAX_DEPTH);
+    }
+    if (proto->sparse_tensor_value || proto->map_value) {
+        return sc_fail(SC_UNSUPPORTED, "'%s' is an optional of a map or sparse tensor", loader->what);
+    }
+    const int n = !!proto->tensor_value + !!proto->sequence_value + !!proto->optional_value;
+    if (n > 1) {
+        return sc_fail(SC_BAD_MODEL, "'%s' is an optional with %d values", loader->what, n);
+    }
+    struct sc_value *item = NULL;
+    if (n == 1) {
+        item = sc_arena_alloc(loader->arena, sizeof *item);
+        if (!item) {
+            return SC_NO_MEMORY;
+        }
+        SC_TRY(proto->tensor_value      ? read_tensor(loader, proto->tensor_value, item)
+                : proto->sequence_value ? read_sequence(loader, proto->sequence_value, depth + 1, item)
+                                        : read_optional(loader, proto->optional_value, depth + 1, item));
+    }
+    value->kind = SC_KIND_OPTIONAL;
+    value->u.optional.item = item;
+    value->u.optional.item_kind = proto->elem_type == SC__ONNX__OPTIONAL_PROTO__DATA_TYPE__TENSOR ? SC_KIND_TENSOR
+        : proto->elem_type == SC__ONNX__OPTIONAL_PROTO__DATA_TYPE__SEQUENCE                       ? SC_KIND_SEQUENCE
+        : proto->elem_type == SC__ONNX__OPTIONAL_PROTO__DATA_TYPE__OPTIONAL                       ? SC_KIND_OPTIONAL
+                                                                                                  : SC_KIND_NONE;
+    value->u.optional.type = item && item->kind == SC_KIND_TENSOR ? item->u.tensor.type
+        : item && item->kind == SC_KIND_SEQUENCE                  ? item->u.sequence.type
+                                                                  : SC_TYPE_NONE;
+    return SC_OK;
+}
+
+/* What the file leaves open (the types of empty sequences and optionals) is taken from the declaration. */
+static void complete(const struct sc_fact *fact, struct sc_value *value)
+{
+    if (!fact) {
+        return;
+    }
+    if (value->kind == SC_KIND_SEQUENCE && value->u.sequence.type == SC_TYPE_NONE) {
+        value->u.sequence.type = fact->type;
+    }
+    if (value->kind == SC_KIND_OPTIONAL) {
+        value->u.optional.type = value->u.optional.type ? value->u.optional.type : fact->type;
+        value->u.optional.item_kind = value->u.optional.item_kind ? value->u.optional.item_kind : fact->item_kind;
+    }
+}
+
+static enum sc_status read_value(
+    struct sc_loader *loader, const struct sc_fact *fact, struct sc_arena *arena, struct sc_value *value)
+{
+    const enum sc_kind kind = fact ? fact->kind : SC_KIND_TENSOR;
+    const ProtobufCMessageDescriptor *descriptor = kind == SC_KIND_SEQUENCE ? &sc__onnx__sequence_proto__descriptor
+        : kind == SC_KIND_OPTIONAL                                          ? &sc__onnx__optional_proto__descriptor
+                                                                            : &sc__onnx__tensor_proto__descriptor;
+    const ProtobufCMessage *message = NULL;
+    SC_TRY(sc_walk(loader->what, descriptor, loader->file.data, loader->file.bytes, &loader->skeleton));
+    SC_TRY(sc_skeleton_unpack(loader->what, descriptor, &loader->skeleton, &loader->scratch, &message));
+    loader->scratch.limit_bytes = 0;
+    struct sc_value mapped = {.kind = SC_KIND_NONE};
+    SC_TRY(kind == SC_KIND_SEQUENCE    ? read_sequence(loader, (const Sc__Onnx__SequenceProto *)message, 0, &mapped)
+            : kind == SC_KIND_OPTIONAL ? read_optional(loader, (const Sc__Onnx__OptionalProto *)message, 0, &mapped)
+                                       : read_tensor(loader, (const Sc__Onnx__TensorProto *)message, &mapped));
+    complete(fact, &mapped);
+    return sc_value_copy(arena, &mapped, value); /* what was read points into the mapped file */
+}
+
+enum sc_status sc_value_read_pb(
+    const char *path, const struct sc_fact *fact, struct sc_arena *arena, struct sc_value *value)
+{
+    struct sc_arena local = {0};
+    struct sc_loader loader = {.arena = &local, .what = path, .function = -1};
+    SC_TRY(sc_file_map(path, &loader.file));
+    const enum sc_status status = read_value(&loader, fact, arena, value);
+    sc_skeleton_release(&loader.skeleton);
+    sc_arena_release(&loader.scratch);
+    sc_arena_release(&local);
+    sc_file_release(&loader.file);
+    return status;
+}
+
+static enum sc_status write_strings(
+    struct sc_arena *arena, const struct sc_tensor *tensor, Sc__Onnx__TensorProto *proto)
+{
+    const size_t count = (size_t)sc_tensor_count(tensor);
+    struct sc_string *strings = sc_arena_array(arena, count, sizeof *strings);
+    proto->string_data = sc_arena_array(arena, count, sizeof *proto->string_data);
+    if (!strings || !proto->string_data) {
+        return SC_NO_MEMORY;
+    }
+    sc_tensor_copy_dense(tensor, strings);
+    for (size_t i = 0; i < count; i++) {
+        proto->string_data[i].len = strings[i].bytes;
+        proto->string_data[i].data = (uint8_t *)(uintptr_t)strings[i].data;
+    }
+    proto->n_string_data = count;
+    return SC_OK;
+}
+
+static enum sc_status write_raw(struct sc_arena *arena, const struct sc_tensor *tensor, Sc__Onnx__TensorProto *proto)
+{
+    const int64_t count = sc_tensor_count(tensor);
+    const size_t plain_bytes = (size_t)count * sc_type_bytes(tensor->type);
+    void *plain = sc_arena_alloc(arena, plain_bytes);
+    proto->has_raw_data = 1;
+    proto->raw_data.len = sc_packed_bytes(tensor->type, count);
+    proto->raw_data.data = sc_arena_alloc(arena, proto->raw_data.len);
+    if (!plain || !proto->raw_data.data) {
+        return SC_NO_MEMORY;
+    }
+    sc_tensor_copy_dense(tensor, plain);
+    sc_pack(tensor->type, plain, count, proto->raw_data.data);
+    return SC_OK;
+}
+
+static enum sc_status write_tensor(
+    struct sc_arena *arena, const struct sc_tensor *tensor, Sc__Onnx__TensorProto **result)
+{
+    Sc__Onnx__TensorProto *proto = sc_arena_alloc(arena, sizeof *proto);
+    if (!proto) {
+        return SC_NO_MEMORY;
+    }
+    sc__onnx__tensor_proto__init(proto);
+    proto->has_data_type = 1;
+    proto->data_type = (int32_t)tensor->type;
+    proto->n_dims = (size_t)tensor->rank;
+    proto->dims = sc_arena_array(arena, proto->n_dims, sizeof *proto->dims);
+    if (!proto->dims) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(proto->dims, tensor->dims, proto->n_dims * sizeof *proto->dims);
+    *result = proto;
+    return tensor->type == SC_STRING ? write_strings(arena, tensor, proto) : write_raw(arena, tensor, proto);
+}
+
+static enum sc_status write_optional(
+    struct sc_arena *arena, const struct sc_value *value, int depth, Sc__Onnx__OptionalProto **result);
+
+static enum sc_status write_sequence(
+    struct sc_arena *arena, const struct sc_value *value, int depth, Sc__Onnx__SequenceProto **result)
+{
+    const size_t n = (size_t)value->u.sequence.n;
+    Sc__Onnx__SequenceProto *proto = sc_arena_alloc(arena, sizeof *proto);
+    void **items = sc_arena_array(arena, n, sizeof *items);
+    if (!proto || !items || depth > MAX_DEPTH) {
+        return !proto || !items ? SC_NO_MEMORY : sc_fail(SC_LIMIT, "a value is nested more than %d deep", MAX_DEPTH);
+    }
+    sc__onnx__sequence_proto__init(proto);
+    const enum sc_kind kind = n ? value->u.sequence.items[0].kind : SC_KIND_TENSOR;
+    proto->has_elem_type = 1;
+    for (size_t i = 0; i < n; i++) {
+        const struct sc_value *item = &value->u.sequence.items[i];
+        if (item->kind != kind) {
+            return sc_fail(SC_INTERNAL, "a sequence has items of several kinds");
+        }
+        if (kind == SC_KIND_TENSOR) {
+            Sc__Onnx__TensorProto *tensor;
+            SC_TRY(write_tensor(arena, &item->u.tensor, &tensor));
+            items[i] = tensor;
+        } else if (kind == SC_KIND_SEQUENCE) {
+            Sc__Onnx__SequenceProto *sequence;
+            SC_TRY(write_sequence(arena, item, depth + 1, &sequence));
+            items[i] = sequence;
+        } else {
+            Sc__Onnx__OptionalProto *optional;
+            SC_TRY(write_optional(arena, item, depth + 1, &optional));
+            items[i] = optional;
+        }
+    }
+    if (kind == SC_KIND_TENSOR) {
+        proto->elem_type = SC__ONNX__SEQUENCE_PROTO__DATA_TYPE__TENSOR;
+        proto->n_tensor_values = n;
+        proto->tensor_values = (Sc__Onnx__TensorProto **)items;
+    } else if (kind == SC_KIND_SEQUENCE) {
+        proto->elem_type = SC__ONNX__SEQUENCE_PROTO__DATA_TYPE__SEQUENCE;
+        proto->n_sequence_values = n;
+        proto->sequence_values = (Sc__Onnx__SequenceProto **)items;
+    } else {
+        proto->elem_type = SC__ONNX__SEQUENCE_PROTO__DATA_TYPE__OPTIONAL;
+        proto->n_optional_values = n;
+        proto->optional_values = (Sc__Onnx__OptionalProto **)items;
+    }
+    *result = proto;
+    return SC_OK;
+}
+
+static enum sc_status write_optional(
+    struct sc_arena *arena, const struct sc_value *value, int depth, Sc__Onnx__OptionalProto **result)
+{
+    Sc__Onnx__OptionalProto *proto = sc_arena_alloc(arena, sizeof *proto);
+    if (!proto) {
+        return SC_NO_MEMORY;
+    }
+    if (depth > MAX_DEPTH || value->kind != SC_KIND_OPTIONAL) {
+        return sc_fail(SC_LIMIT, "a value is nested too deep or of a kind that files do not have");
+    }
+    sc__onnx__optional_proto__init(proto);
+    const struct sc_value *item = value->u.optional.item;
+    const enum sc_kind kind = item ? item->kind : value->u.optional.item_kind;
+    proto->has_elem_type = 1;
+    proto->elem_type = kind == SC_KIND_SEQUENCE ? SC__ONNX__OPTIONAL_PROTO__DATA_TYPE__SEQUENCE
+        : kind == SC_KIND_OPTIONAL              ? SC__ONNX__OPTIONAL_PROTO__DATA_TYPE__OPTIONAL
+                                                : SC__ONNX__OPTIONAL_PROTO__DATA_TYPE__TENSOR;
+    *result = proto;
+    if (!item) {
+        return SC_OK;
+    }
+    return kind == SC_KIND_TENSOR  ? write_tensor(arena, &item->u.tensor, &proto->tensor_value)
+        : kind == SC_KIND_SEQUENCE ? write_sequence(arena, item, depth + 1, &proto->sequence_value)
+                                   : write_optional(arena, item, depth + 1, &proto->optional_value);
+}
+
+static enum sc_status build_message(
+    struct sc_arena *arena, const char *name, const struct sc_value *value, const ProtobufCMessage **message)
+{
+    char *copy = sc_arena_text(arena, name, strlen(name));
+    if (!copy) {
+        return SC_NO_MEMORY;
+    }
+    if (value->kind == SC_KIND_TENSOR) {
+        Sc__Onnx__TensorProto *tensor;
+        SC_TRY(write_tensor(arena, &value->u.tensor, &tensor));
+        tensor->name = copy;
+        *message = &tensor->base;
+        return SC_OK;
+    }
+    if (value->kind == SC_KIND_SEQUENCE) {
+        Sc__Onnx__SequenceProto *sequence;
+        SC_TRY(write_sequence(arena, value, 0, &sequence));
+        sequence->name = copy;
+        *message = &sequence->base;
+        return SC_OK;
+    }
+    Sc__Onnx__OptionalProto *optional;
+    SC_TRY(write_optional(arena, value, 0, &optional));
+    optional->name = copy;
+    *message = &optional->base;
+    return SC_OK;
+}
+
+enum sc_status sc_value_write_pb(const char *path, const char *name, const struct sc_value *value)
+{
+    struct sc_arena arena = {0};
+    const ProtobufCMessage *message = NULL;
+    enum sc_status status = build_message(&arena, name, value, &message);
+    if (status == SC_OK) {
+        const size_t bytes = protobuf_c_message_get_packed_size(message);
+        uint8_t *data = sc_arena_alloc(&arena, bytes);
+        if (data) {
+            (void)protobuf_c_message_pack(message, data);
+            status = sc_file_write(path, data, bytes);
+        } else {
+            status = SC_NO_MEMORY;
+        }
+    }
+    sc_arena_release(&arena);
+    return status;
+}
