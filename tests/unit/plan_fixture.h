@@ -10,7 +10,7 @@
 
 #include "model/model.h"
 
-enum { FIXTURE_NODES = 64, FIXTURE_VALUES = 256, FIXTURE_PORTS = 8 };
+enum { FIXTURE_NODES = 64, FIXTURE_VALUES = 256, FIXTURE_PORTS = 20 };
 
 struct fixture_model {
     struct sc_model model;
