@@ -177,6 +177,7 @@ SC_INLINE v16 f_softplus(v16 x)
 X(exp)
 X(log)
 X(sqrt)
-X(tanh) X(sigmoid) X(erf) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round) X(relu) X(silu) X(gelu_erf) X(gelu_tanh)
+X(tanh)
+X(sigmoid) X(erf) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round) X(relu) X(silu) X(gelu_erf) X(gelu_tanh)
     X(softplus)
 #undef X
