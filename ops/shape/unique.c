@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Unique: slices are sorted by a stable merge sort of their numbers, so that equal ones stand together in the order of
+ * their occurrence. */
+#include <string.h>
+
+#include "ops/shape/element.h"
+#include "ops/shape/shape.h"
+
+struct params {
+    bool flat; /* no axis: elements of the flattened input */
+    int64_t axis, sorted;
+};
+
+static enum sc_status params_unique(
+    const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
+{
+    (void)graph;
+    SC_TRY(sc_params_new(arena, sizeof(struct params), params));
+    struct params *p = *params;
+    p->flat = !sc_node_attribute(node, "axis");
+    SC_TRY(sc_node_int(node, "sorted", 1, &p->sorted));
+    return sc_node_int(node, "axis", 0, &p->axis);
+}
+
+static enum sc_status infer_unique(struct sc_infer *infer)
+{
+    const struct params *p = infer->params;
+    SC_TRY(sc_infer_needs(infer, 1));
+    const struct sc_fact *in = infer->in[0];
+    struct sc_fact *out = sc_infer_out(infer, 0);
+    for (int i = 1; i < infer->n_out; i++) {
+        sc_fact_of_rank(infer->out[i], SC_I64, 1);
+    }
+    if (p->flat) {
+        sc_fact_of_rank(out, in->type, 1);
+        return SC_OK;
+    }
+    if (in->rank < 0) {
+        sc_fact_of_type(out, in->type);
+        return SC_OK;
+    }
+    int axis;
+    SC_TRY(sc_axis(infer->graph, infer->node, "axis", p->axis, in->rank, &axis));
+    if (out) {
+        sc_fact_tensor(out, in->type, in->rank, in->dims);
+        out->dims[axis] = SC_DIM_UNKNOWN;
+    }
+    return SC_OK;
+}
+
+/* n slices: slice s holds elements [o][s][i] of [outer, n, inner]. */
+struct slices {
+    enum sc_type type;
+    size_t bytes;
+    const void *data;
+    int64_t outer, n, inner;
+};
+
+static int order(const struct slices *s, int64_t a, int64_t b)
+{
+    for (int64_t o = 0; o < s->outer; o++) {
+        for (int64_t i = 0; i < s->inner; i++) {
+            const int result = sc_element_order(s->type, sc_const_at(s->data, (o * s->n + a) * s->inner + i, s->bytes),
+                sc_const_at(s->data, (o * s->n + b) * s->inner + i, s->bytes));
+            if (result) {
+                return result;
+            }
+        }
+    }
+    return 0;
+}
+
+static void merge(const struct slices *s, const int64_t *from, int64_t *to, int64_t first, int64_t middle, int64_t end)
+{
+    int64_t a = first;
+    int64_t b = middle;
+    for (int64_t i = first; i < end; i++) {
+        const bool left = a < middle && (b >= end || order(s, from[a], from[b]) <= 0);
+        to[i] = left ? from[a++] : from[b++];
+    }
+}
+
+/* Sorts the numbers of slices; returns where they lie, one of the two arrays. */
+static int64_t *sort(const struct slices *s, int64_t *list, int64_t *room)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        list[i] = i;
+    }
+    for (int64_t width = 1; width < s->n; width *= 2) {
+        for (int64_t first = 0; first < s->n; first += 2 * width) {
+            const int64_t middle = first + width < s->n ? first + width : s->n;
+            const int64_t end = first + 2 * width < s->n ? first + 2 * width : s->n;
+            merge(s, list, room, first, middle, end);
+        }
+        int64_t *swap = list;
+        list = room;
+        room = swap;
+    }
+    return list;
+}
+
+/* Results, one entry per group except inverse: one per slice. */
+struct groups {
+    int64_t n;
+    int64_t *first, *inverse, *count;
+};
+
+/* Groups in sorted order; then, for sorted = 0, renumbered by first occurrence. */
+static void find_groups(const struct slices *s, const int64_t *sorted, bool by_value, int64_t *room, struct groups *g)
+{
+    g->n = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        if (i == 0 || order(s, sorted[i - 1], sorted[i]) != 0) {
+            g->first[g->n] = sorted[i];
+            g->count[g->n++] = 0;
+        }
+        g->inverse[sorted[i]] = g->n - 1;
+        g->count[g->n - 1]++;
+    }
+    if (by_value) {
+        return;
+    }
+    int64_t *number = room; /* of a sorted group, by occurrence */
+    int64_t *counts = room + s->n;
+    memcpy(counts, g->count, (size_t)g->n * sizeof(*counts));
+    int64_t next = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t group = g->inverse[i];
+        if (g->first[group] == i) {
+            number[group] = next++;
+        }
+        g->inverse[i] = number[group];
+    }
+    for (int64_t i = 0; i < g->n; i++) {
+        g->count[number[i]] = counts[i];
+    }
+    next = 0;
+    for (int64_t i = 0; i < s->n; i++) { /* slices come in order, so each group's first is met in its turn */
+        if (g->inverse[i] == next) {
+            g->first[next++] = i;
+        }
+    }
+}
+
+static enum sc_status put_list(const struct sc_call *call, int output, const int64_t *list, int64_t n)
+{
+    if (output >= call->n_out || !call->out[output]) {
+        return SC_OK;
+    }
+    struct sc_value *out = call->out[output];
+    out->kind = SC_KIND_TENSOR;
+    SC_TRY(sc_tensor_new(call->arena, SC_I64, 1, &n, &out->u.tensor));
+    if (n > 0) {
+        memcpy(out->u.tensor.data, list, (size_t)n * sizeof(*list));
+    }
+    return SC_OK;
+}
+
+static enum sc_status put_slices(const struct sc_call *call, const struct slices *s, const struct groups *g, int axis)
+{
+    const struct params *p = call->params;
+    const struct sc_tensor *in = sc_call_in(call, 0);
+    struct sc_value *out = call->out[0];
+    if (!out) {
+        return SC_OK;
+    }
+    int64_t dims[SC_MAX_RANK];
+    memcpy(dims, in->dims, sizeof(dims));
+    dims[axis] = g->n;
+    out->kind = SC_KIND_TENSOR;
+    SC_TRY(sc_tensor_new(call->arena, s->type, p->flat ? 1 : in->rank, dims, &out->u.tensor));
+    const size_t row = (size_t)s->inner * s->bytes;
+    for (int64_t o = 0; o < s->outer && row > 0; o++) {
+        for (int64_t i = 0; i < g->n; i++) {
+            memcpy(
+                sc_at(out->u.tensor.data, o * g->n + i, row), sc_const_at(s->data, o * s->n + g->first[i], row), row);
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status exec_unique(const struct sc_call *call)
+{
+    const struct params *p = call->params;
+    const struct sc_tensor *in = sc_call_in(call, 0);
+    struct slices s = {.type = in->type, .bytes = sc_type_bytes(in->type), .data = in->data};
+    int axis = 0;
+    s.outer = 1;
+    s.inner = 1;
+    s.n = sc_tensor_count(in);
+    if (!p->flat) {
+        SC_TRY(sc_axis(call->graph, call->node, "axis", p->axis, in->rank, &axis));
+        s.outer = sc_dims_product(in->dims, 0, axis);
+        s.n = in->dims[axis];
+        s.inner = sc_dims_product(in->dims, axis + 1, in->rank);
+    }
+    int64_t *room = sc_arena_array(call->arena, (size_t)s.n * 5, sizeof(*room));
+    if (!room) {
+        return SC_NO_MEMORY;
+    }
+    struct groups g = {.first = room + 2 * s.n, .inverse = room + 3 * s.n, .count = room + 4 * s.n};
+    const int64_t *sorted = sort(&s, room, room + s.n);
+    int64_t *spare = sc_arena_array(call->arena, (size_t)s.n * 2, sizeof(*spare));
+    if (!spare) {
+        return SC_NO_MEMORY;
+    }
+    find_groups(&s, sorted, p->sorted != 0, spare, &g);
+    SC_TRY(put_slices(call, &s, &g, axis));
+    SC_TRY(put_list(call, 1, g.first, g.n));
+    SC_TRY(put_list(call, 2, g.inverse, s.n));
+    return put_list(call, 3, g.count, g.n);
+}
+
+#define UNIQUE(version)                                                                                                \
+    {                                                                                                                  \
+        .domain = "", .name = "Unique", .since = (version), .params = params_unique, .infer = infer_unique,            \
+        .exec = exec_unique                                                                                            \
+    }
+
+const struct sc_op sc_ops_shape_unique[] = {UNIQUE(11), UNIQUE(28), {.name = NULL}};
