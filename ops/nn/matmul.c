@@ -151,6 +151,9 @@ static void batch_init(struct batch *batch, const struct sc_call *call)
     int64_t matrices;
     batch->call = call;
     *p = (struct sc_product){.way = (enum sc_product_way)call->choice, .type = a->type, .a = a->data, .b = b->data};
+    if (p->way == SC_PRODUCT_PLAIN) { /* the type may have been unknown when it was chosen */
+        p->way = sc_product_choose(a->type, false, false, -1, -1);
+    }
     b_dims(b->rank, b->dims, &p->K, &p->N, &matrices);
     p->M = a->rank > 1 ? a->dims[a->rank - 2] : 1;
     p->a_stride = p->K;
