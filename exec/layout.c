@@ -174,6 +174,10 @@ static bool takes_over(const struct sc_planner *planner, int s, int out_root, in
         return false;
     }
     const int root = planner->root[step->in[0]];
+    const struct sc_value *templates = planner->layout->templates; /* broadcast inputs are smaller than the output */
+    if (sc_tensor_bytes(&templates[step->in[0]].u.tensor) != sc_tensor_bytes(&templates[out_root].u.tensor)) {
+        return false;
+    }
     if (planner->layout->offset[root] == SC_NOT_IN_BLOCK || planner->last[root] != s || planner->bytes[root] != bytes ||
         planner->program->slots[step->in[0]].strided) {
         return false;

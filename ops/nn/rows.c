@@ -3,6 +3,7 @@
 #include "ops/nn/rows.h"
 
 static const struct sc_family_entry entries[] = {
+    {"Attention", sc_ops_nn_attention},
     {"LayerNormalization", sc_ops_nn_row_norm},
     {"MatMul", sc_ops_nn_matmul},
     {"RMSNormalization", sc_ops_nn_row_norm},
