@@ -127,6 +127,18 @@ char *sc_arena_printf(struct sc_arena *arena, const char *format, ...)
     return text;
 }
 
+void sc_arena_adopt(struct sc_arena *arena, struct sc_arena *other)
+{
+    struct sc_arena_block **end = &arena->newest;
+    while (*end != NULL) {
+        end = &(*end)->older;
+    }
+    *end = other->newest;
+    arena->used_bytes += other->used_bytes;
+    other->newest = NULL;
+    other->used_bytes = 0;
+}
+
 void sc_arena_reset(struct sc_arena *arena)
 {
     struct sc_arena_block *largest = arena->newest;

@@ -29,6 +29,9 @@ char *sc_arena_text(struct sc_arena *arena, const char *text, size_t length);
 
 char *sc_arena_printf(struct sc_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Moves everything that `other` gave out into `arena`, where it then lives; `other` is empty afterwards. */
+void sc_arena_adopt(struct sc_arena *arena, struct sc_arena *other);
+
 void sc_arena_reset(struct sc_arena *arena);
 void sc_arena_release(struct sc_arena *arena);
 

@@ -10,6 +10,10 @@ static enum sc_status infer(struct sc_infer *infer)
 
 static void run(const struct sc_call *call)
 {
+    if (call->in[0]->kind != SC_KIND_TENSOR) { /* a sequence that went through a view: its tensors are dense already */
+        *call->out[0] = *call->in[0];
+        return;
+    }
     sc_tensor_copy_dense(sc_call_in(call, 0), sc_call_out(call, 0)->data);
 }
 

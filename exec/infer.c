@@ -252,6 +252,7 @@ enum sc_status sc_infer_graph(
         }
     }
 out:
+    sc_arena_adopt(arena, &program->arena); /* known values may lie in the parameters of a step */
     sc_program_free(program);
     return status;
 }
