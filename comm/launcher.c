@@ -53,3 +53,16 @@ bool sc_world_launched(void)
     struct sc_launcher launcher;
     return sc_launcher_find(&launcher);
 }
+
+int sc_world_launch_rank(void)
+{
+    static const char *const variables[] = {
+        "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        if (text && text[0] >= '0' && text[0] <= '9') {
+            return (int)strtol(text, NULL, 10);
+        }
+    }
+    return -1;
+}

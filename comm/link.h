@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-#define SC_LINK_BUFFERS 32
+#define SC_LINK_BUFFERS 256
 
 /* Messages are whole: a fixed header (comm/wire.h), then payload, in one buffer that the link owns.
  *

@@ -35,6 +35,9 @@ enum sc_status sc_world_open_local(int n, struct sc_world **worlds);
 /* True when the environment shows that a launcher (Open MPI, MPICH, Slurm PMI) started this process. */
 bool sc_world_launched(void);
 
+/* This process's rank as the launcher's environment says it, before MPI is started; -1: no launcher. */
+int sc_world_launch_rank(void);
+
 void sc_world_free(struct sc_world *world);
 
 /* Every rank says how it fares (SC_OK or the code of sc_error_last()). Returns SC_OK when all are well; else all ranks
