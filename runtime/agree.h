@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the ranks agree on before they load; for the files of runtime/ alone. */
+#ifndef SC_RUNTIME_AGREE_H
+#define SC_RUNTIME_AGREE_H
+
+#include "runtime/session.h"
+
+/* Same program, same model, same options: the first difference is named. Then the lowest instruction set level of all
+ * ranks. Collective; all ranks succeed or fail together. */
+enum sc_status sc_session_agree(struct sc_session *session);
+
+/* Rank 0: facts at planning dims, then the plan, made or read. */
+enum sc_status sc_session_make_plan(struct sc_session *session);
+
+/* Rank 0's plan to all. Collective. */
+enum sc_status sc_session_share_plan(struct sc_session *session);
+
+#endif

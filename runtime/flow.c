@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The caller's side of a session: microbatches in and results out on rank 0, serving on the others, the report at the
+ * end. */
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/stage.h"
+
+static int input_of(const struct sc_graph *graph, int value)
+{
+    for (int i = 0; i < graph->n_inputs; i++) {
+        if (graph->inputs[i] == value) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Declared type, rank, dims; a symbol has one size in all inputs of a microbatch. */
+static enum sc_status check_input(
+    struct sc_session *session, const struct sc_graph_value *declared, const struct sc_value *value)
+{
+    const struct sc_fact *fact = &declared->fact;
+    const struct sc_tensor *tensor = &value->u.tensor;
+    if (fact->kind != SC_KIND_TENSOR) {
+        return SC_OK; /* sequences and optionals are checked by the operators that take them apart */
+    }
+    if (value->kind != SC_KIND_TENSOR || tensor->type != fact->type) {
+        return sc_fail(SC_BAD_INPUT, "input '%s' is %s, want %s", declared->name,
+            value->kind == SC_KIND_TENSOR ? sc_type_name(tensor->type) : "no tensor", sc_type_name(fact->type));
+    }
+    if (fact->rank >= 0 && tensor->rank != fact->rank) {
+        return sc_fail(SC_BAD_INPUT, "input '%s' has rank %d, want %d", declared->name, tensor->rank, fact->rank);
+    }
+    for (int d = 0; d < fact->rank; d++) {
+        int64_t want = fact->dims[d];
+        if (want < SC_DIM_UNKNOWN && -2 - want < session->model->n_symbols) {
+            int64_t *size = &session->symbol_sizes[-2 - want];
+            *size = *size < 0 ? tensor->dims[d] : *size;
+            want = *size;
+        }
+        if (want >= 0 && want != tensor->dims[d]) {
+            return sc_fail(SC_BAD_INPUT, "input '%s' has size %lld in dim %d, want %lld", declared->name,
+                (long long)tensor->dims[d], d, (long long)want);
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status check_inputs(struct sc_session *session, const struct sc_value *const *inputs)
+{
+    const struct sc_graph *graph = session->model->graph;
+    for (int s = 0; s < session->model->n_symbols; s++) {
+        session->symbol_sizes[s] = -1;
+    }
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const struct sc_graph_value *declared = &graph->values[graph->inputs[i]];
+        if (inputs[i] && !session->is_state[graph->inputs[i]]) {
+            SC_TRY(check_input(session, declared, inputs[i]));
+        }
+    }
+    return SC_OK;
+}
+
+/* The values of one edge from the caller; all are there before anything is sent. */
+static enum sc_status gather_inputs(struct sc_session *session, const struct sc_edge *edge,
+    const struct sc_value *const *inputs, const struct sc_value **values)
+{
+    const struct sc_graph *graph = session->model->graph;
+    for (int v = 0; v < edge->plan->n_values; v++) {
+        const int input = input_of(graph, edge->plan->values[v]);
+        const struct sc_value *value = input < 0 ? NULL : inputs[input];
+        if (!value) {
+            return sc_fail(SC_BAD_INPUT, "input '%s' is missing", graph->values[edge->plan->values[v]].name);
+        }
+        values[v] = value;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_session_submit(
+    struct sc_session *session, struct sc_microbatch *microbatch, const struct sc_value *const *inputs)
+{
+    const struct sc_value **values =
+        sc_arena_array(&session->submit_arena, (size_t)session->model->graph->n_inputs + 1, sizeof *values);
+    if (!values) {
+        return SC_NO_MEMORY;
+    }
+    SC_TRY(check_inputs(session, inputs));
+    for (int e = 0; e < session->n_edges; e++) {
+        if (session->edges[e].plan->from < 0) {
+            SC_TRY(gather_inputs(session, &session->edges[e], inputs, values));
+        }
+    }
+    microbatch->seq = session->submitted;
+    for (int e = 0; e < session->n_edges; e++) {
+        struct sc_edge *edge = &session->edges[e];
+        if (edge->plan->from < 0) {
+            SC_TRY(gather_inputs(session, edge, inputs, values));
+            SC_TRY(sc_edge_send(session, edge, microbatch, values, edge->plan->n_values, NULL));
+        }
+    }
+    sc_arena_reset(&session->submit_arena);
+    session->submitted++;
+    return SC_OK;
+}
+
+static bool leaves(const struct sc_edge *edge)
+{
+    return edge->plan->to < 0;
+}
+
+static bool all_arrived(const struct sc_session *session)
+{
+    for (int e = 0; e < session->n_edges; e++) {
+        if (leaves(&session->edges[e]) && session->edges[e].count == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The results that the caller has read go back to their links. */
+static void drop_delivered(struct sc_session *session)
+{
+    for (int e = 0; e < session->n_edges && session->holding; e++) {
+        if (leaves(&session->edges[e])) {
+            sc_edge_pop(&session->edges[e]);
+        }
+    }
+    session->holding = false;
+}
+
+static void place_outputs(struct sc_session *session, const struct sc_edge *edge, const struct sc_value **outputs)
+{
+    const struct sc_graph *graph = session->model->graph;
+    if (session->options.tail) { /* a tail gives nothing for edges that hold none of what it looks for */
+        outputs[0] = edge->values[0].kind == SC_KIND_NONE ? outputs[0] : &edge->values[0];
+        return;
+    }
+    for (int v = 0; v < edge->plan->n_values; v++) {
+        for (int o = 0; o < graph->n_outputs; o++) {
+            if (graph->outputs[o] == edge->plan->values[v]) {
+                outputs[o] = &edge->values[v];
+            }
+        }
+    }
+}
+
+enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs)
+{
+    bool poisoned = false;
+    drop_delivered(session);
+    if (session->delivered == session->submitted) {
+        return sc_fail(SC_INTERNAL, "no microbatch is in flight");
+    }
+    for (int64_t idle = 0; !all_arrived(session);) {
+        bool did;
+        SC_TRY(sc_session_step(session, &did));
+        idle = did ? 0 : idle + 1;
+        if (!did) {
+            sc_world_pause(session->world, idle);
+        }
+    }
+    for (int o = 0; o < session->model->graph->n_outputs; o++) {
+        outputs[o] = NULL;
+    }
+    for (int e = 0; e < session->n_edges; e++) {
+        struct sc_edge *edge = &session->edges[e];
+        if (!leaves(edge)) {
+            continue;
+        }
+        SC_TRY(sc_edge_open(session, edge, &poisoned));
+        if (edge->header.seq != session->delivered) {
+            return sc_fail(SC_PEER, "edge %d delivered microbatch %lld, want %lld", edge->index,
+                (long long)edge->header.seq, (long long)session->delivered);
+        }
+        place_outputs(session, edge, outputs);
+    }
+    session->holding = true;
+    session->delivered++;
+    return poisoned ? sc_error_set(&session->failed) : SC_OK;
+}
+
+int64_t sc_session_in_flight(const struct sc_session *session)
+{
+    return session->submitted - session->delivered;
+}
+
+static bool all_done(const struct sc_session *session)
+{
+    if (session->end_seq < 0) {
+        return false;
+    }
+    for (int s = 0; s < session->n_stages; s++) {
+        if (session->stages[s].next_seq < session->end_seq) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum sc_status sc_session_serve(struct sc_session *session)
+{
+    for (int64_t idle = 0; !all_done(session);) {
+        bool did;
+        SC_TRY(sc_session_step(session, &did));
+        idle = did ? 0 : idle + 1;
+        if (!did) {
+            sc_world_pause(session->world, idle);
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status send_end(struct sc_session *session, int peer)
+{
+    const struct sc_wire_header header = {.kind = SC_WIRE_END, .edge = -1, .seq = session->submitted};
+    struct sc_link *link;
+    void *buffer = NULL;
+    SC_TRY(sc_world_link(session->world, peer, &link));
+    const size_t bytes = sc_wire_bytes(NULL, 0);
+    for (int64_t idle = 0; !buffer; idle++) {
+        bool did;
+        SC_TRY(sc_link_reserve(link, bytes, &buffer));
+        if (!buffer) {
+            SC_TRY(sc_session_step(session, &did));
+            sc_world_pause(session->world, idle);
+        }
+    }
+    sc_wire_write(&header, NULL, 0, buffer);
+    return sc_link_send(link, buffer, bytes);
+}
+
+enum sc_status sc_session_finish(struct sc_session *session)
+{
+    drop_delivered(session);
+    for (int peer = 1; peer < sc_world_size(session->world); peer++) {
+        SC_TRY(send_end(session, peer));
+    }
+    session->end_seq = session->submitted;
+    return sc_session_serve(session);
+}
+
+enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports)
+{
+    struct sc_rank_report mine = {.sent_bytes = session->sent_bytes,
+        .sent_messages = session->sent_messages,
+        .n_threads = sc_team_size(session->team)};
+    sc_activity_enter(&session->activity, SC_PHASE_IDLE, -1, -1);
+    const _Atomic int64_t *spent = session->activity.phase_ns;
+    mine.busy_ns = atomic_load_explicit(&spent[SC_PHASE_COMPUTE], memory_order_relaxed);
+    mine.wait_ns = atomic_load_explicit(&spent[SC_PHASE_WAIT], memory_order_relaxed);
+    mine.send_ns = atomic_load_explicit(&spent[SC_PHASE_SEND], memory_order_relaxed);
+    for (int s = 0; s < session->n_stages; s++) {
+        int64_t own, mapped;
+        sc_program_weight_bytes(session->stages[s].program, &own, &mapped);
+        mine.own_weight_bytes += own;
+        mine.mapped_weight_bytes += mapped;
+        mine.frame_bytes += (int64_t)sc_frame_bytes(session->stages[s].frame);
+        mine.n_steps += sc_program_n_steps(session->stages[s].program);
+    }
+    for (int p = 0; p < session->options.n_pairs; p++) {
+        if (session->store_pairs[p] >= 0) {
+            mine.state_bytes +=
+                session->options.n_slots * sc_state_pair_bytes(&session->options.pairs[p], session->options.context);
+        }
+    }
+    if (gethostname(mine.host, sizeof mine.host - 1) != 0) {
+        mine.host[0] = '\0';
+    }
+    return sc_world_gather(session->world, &mine, sizeof mine, reports);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Facts at planning dims, groups of nodes that share a state, then the partitioner. */
+#include "runtime/planning.h"
+
+#include <string.h>
+
+#include "exec/infer.h"
+
+enum sc_status sc_planning_mark_states(
+    struct sc_model *model, int n_pairs, const struct sc_state_pair *pairs, struct sc_arena *arena, bool **is_state)
+{
+    struct sc_graph *graph = model->graph;
+    *is_state = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof **is_state);
+    if (!*is_state) {
+        return SC_NO_MEMORY;
+    }
+    for (int p = 0; p < n_pairs; p++) {
+        (*is_state)[pairs[p].in] = (*is_state)[pairs[p].out] = true;
+        if (pairs[p].kind == SC_STATE_PAGED) {
+            struct sc_fact *fact = &graph->values[pairs[p].in].fact;
+            const int64_t batch = fact->rank == 4 ? fact->dims[0] : SC_DIM_UNKNOWN;
+            fact->kind = SC_KIND_STATE;
+            fact->type = pairs[p].type;
+            fact->rank = 4;
+            fact->dims[0] = batch;
+            fact->dims[1] = pairs[p].heads;
+            fact->dims[2] = SC_DIM_UNKNOWN;
+            fact->dims[3] = pairs[p].width;
+        }
+    }
+    return SC_OK;
+}
+
+/* Inputs at planning size: given facts, else declared ones; states at the context asked for. */
+static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *planning, struct sc_fact *facts)
+{
+    for (int i = 0; i < graph->n_inputs; i++) {
+        struct sc_fact *fact = &facts[graph->inputs[i]];
+        if (fact->kind != SC_KIND_STATE && planning->input_facts) {
+            *fact = planning->input_facts[i];
+        }
+        for (int d = 0; d < fact->rank; d++) {
+            fact->dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : 1;
+        }
+        if (fact->kind == SC_KIND_STATE) {
+            fact->dims[2] = planning->context;
+        }
+    }
+}
+
+static enum sc_status plan_facts(
+    const struct sc_graph *graph, const struct sc_planning *planning, struct sc_arena *arena, struct sc_fact **closed)
+{
+    struct sc_fact *facts = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof *facts);
+    if (!facts) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        facts[v] = graph->values[v].fact;
+    }
+    plan_inputs(graph, planning, facts);
+    if (sc_infer_graph(graph, planning->kernels, arena, facts) != SC_OK) {
+        /* dims put to 1 need not go together; then what is known of every size has to do */
+        for (int v = 0; v < graph->n_values; v++) {
+            facts[v] = graph->values[v].fact;
+        }
+    }
+    return sc_facts_closed(graph, facts, arena, closed);
+}
+
+static int find_group(int *group, int node)
+{
+    while (group[node] != node) {
+        group[node] = group[group[node]];
+        node = group[node];
+    }
+    return node;
+}
+
+static bool reads(const struct sc_node *node, int value)
+{
+    for (int i = 0; i < node->n_in; i++) {
+        if (node->in[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Everything that reads a state or its continuation stays with the node that makes the continuation. */
+static enum sc_status group_states(const struct sc_graph *graph, const struct sc_planning *planning,
+    struct sc_arena *arena, int **groups, int64_t **state_bytes)
+{
+    *groups = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof **groups);
+    *state_bytes = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof **state_bytes);
+    bool *grouped = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof *grouped);
+    if (!*groups || !*state_bytes || !grouped) {
+        return SC_NO_MEMORY;
+    }
+    int *group = *groups;
+    for (int n = 0; n < graph->n_nodes; n++) {
+        group[n] = n;
+    }
+    for (int p = 0; p < planning->n_pairs; p++) {
+        const struct sc_state_pair *pair = &planning->pairs[p];
+        const int home = graph->values[pair->out].producer;
+        if (home < 0) {
+            continue;
+        }
+        (*state_bytes)[home] += planning->n_slots * sc_state_pair_bytes(pair, planning->context);
+        grouped[home] = true;
+        for (int n = 0; n < graph->n_nodes; n++) {
+            const bool follows = pair->kind == SC_STATE_PAGED && reads(&graph->nodes[n], pair->out);
+            if (!graph->nodes[n].dead && (reads(&graph->nodes[n], pair->in) || follows)) {
+                grouped[n] = true;
+                group[find_group(group, n)] = find_group(group, home);
+            }
+        }
+    }
+    for (int n = 0; n < graph->n_nodes; n++) {
+        group[n] = grouped[n] ? find_group(group, n) : n;
+    }
+    for (int n = 0; n < graph->n_nodes; n++) {
+        group[n] = grouped[n] ? group[n] : -1;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning *planning, const bool *is_state,
+    struct sc_arena *arena, struct sc_fact **facts, struct sc_plan **plan)
+{
+    const struct sc_graph *graph = model->graph;
+    struct sc_partition_options options = sc_partition_options_default(planning->n_ranks);
+    int *groups;
+    int64_t *state_bytes;
+    SC_TRY(plan_facts(graph, planning, arena, facts));
+    SC_TRY(group_states(graph, planning, arena, &groups, &state_bytes));
+    options.n_stages = planning->n_stages;
+    options.exact = planning->n_stages > 0;
+    options.random = planning->random;
+    options.seed = planning->random_seed;
+    options.memory_per_rank = planning->memory_bytes;
+    options.costs.groups = groups;
+    options.costs.state_bytes = state_bytes;
+    options.costs.is_state = is_state;
+    options.kernels = planning->kernels;
+    if (!planning->plan_path) {
+        return sc_partition(model, graph, *facts, &options, plan);
+    }
+    struct sc_plan *read;
+    SC_TRY(sc_plan_read(planning->plan_path, model, &read));
+    const enum sc_status status = sc_plan_predict(read, graph, *facts, &options.costs, planning->kernels);
+    if (status != SC_OK) {
+        sc_plan_free(read);
+        return status;
+    }
+    *plan = read;
+    return SC_OK;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening agrees, cuts and loads; then rank 0 feeds microbatches while every rank steps its stages. */
+#include "runtime/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/schema.h"
+#include "passes/passes.h"
+#include "runtime/agree.h"
+#include "runtime/planning.h"
+#include "runtime/stage.h"
+
+static void bind_worker(void *arg, int worker)
+{
+    const struct sc_session *session = arg;
+    if (sc_machine_bind_thread(session->machine, &session->share, worker) != SC_OK) {
+        sc_log_write(&session->options.log, SC_LOG_DEBUG, "worker %d is not bound: %s", worker, sc_error_last()->text);
+    }
+}
+
+/* Between parts of long kernels messages go on. */
+static void progress(void *arg)
+{
+    struct sc_session *session = arg;
+    atomic_fetch_add_explicit(&session->activity.tick, 1, memory_order_relaxed);
+    sc_world_progress(session->world);
+}
+
+static enum sc_status make_team(struct sc_session *session)
+{
+    int local_rank, n_local;
+    sc_world_local(session->world, &local_rank, &n_local);
+    SC_TRY(sc_machine_discover(NULL, &session->machine));
+    SC_TRY(sc_machine_share(
+        session->machine, local_rank, n_local, session->options.keep_binding, &session->arena, &session->share));
+    const int wanted = session->options.n_threads > 0 ? session->options.n_threads : session->share.n_cpus;
+    const struct sc_team_options team = {
+        .n_workers = wanted > 0 ? wanted : 1, .on_start = bind_worker, .on_start_arg = session};
+    SC_TRY(sc_team_create(&team, &session->team));
+    sc_team_set_progress(session->team, progress, session);
+    return SC_OK;
+}
+
+/* As many as no link can run out of buffers for, and enough to keep every stage busy. */
+static enum sc_status check_links(struct sc_session *session)
+{
+    const int size = sc_world_size(session->world);
+    int *edges = sc_arena_array(&session->arena, (size_t)size * (size_t)size, sizeof *edges);
+    if (!edges) {
+        return SC_NO_MEMORY;
+    }
+    int most = 1;
+    for (int e = 0; e < session->n_edges; e++) {
+        int *n = &edges[session->edges[e].from_rank * size + session->edges[e].to_rank];
+        most = ++*n > most ? *n : most;
+    }
+    if (most > SC_LINK_BUFFERS) {
+        return sc_fail(SC_LIMIT, "the plan needs %d edges between two ranks, at most %d work", most, SC_LINK_BUFFERS);
+    }
+    session->window = SC_LINK_BUFFERS / most;
+    session->window = session->window > SC_MAX_WINDOW ? SC_MAX_WINDOW : session->window;
+    session->window = session->window > 2 * session->plan->n_stages ? 2 * session->plan->n_stages : session->window;
+    return SC_OK;
+}
+
+static enum sc_status check_outputs(const struct sc_graph *graph)
+{
+    for (int o = 0; o < graph->n_outputs; o++) {
+        const struct sc_graph_value *value = &graph->values[graph->outputs[o]];
+        if (value->producer < 0) {
+            return sc_fail(SC_UNSUPPORTED, "output '%s' is made by no node", value->name);
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status prepare(struct sc_session *session)
+{
+    SC_TRY(make_team(session));
+    SC_TRY(check_outputs(session->model->graph));
+    SC_TRY(sc_planning_mark_states(
+        session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
+    session->symbol_sizes =
+        sc_arena_array(&session->arena, (size_t)session->model->n_symbols + 1, sizeof *session->symbol_sizes);
+    if (!session->symbol_sizes) {
+        return SC_NO_MEMORY;
+    }
+    SC_TRY(sc_check_graph(session->model->graph));
+    return sc_passes_run(session->model, session->kernels);
+}
+
+static enum sc_status open_session(struct sc_session *session)
+{
+    struct sc_world *world = session->world;
+    SC_TRY(sc_session_agree(session));
+    SC_TRY(sc_world_agree(world, prepare(session)));
+    enum sc_status status = SC_OK;
+    if (sc_world_rank(world) == 0) {
+        status = sc_session_make_plan(session);
+    }
+    SC_TRY(sc_world_agree(world, status));
+    SC_TRY(sc_session_share_plan(session));
+    status = sc_session_build(session);
+    if (status == SC_OK) {
+        status = check_links(session);
+    }
+    SC_TRY(sc_world_agree(world, status));
+    sc_activity_enter(&session->activity, SC_PHASE_WAIT, -1, -1);
+    return SC_OK;
+}
+
+enum sc_status sc_session_open(
+    struct sc_world *world, struct sc_model *model, const struct sc_session_options *options, struct sc_session **out)
+{
+    struct sc_session *session = calloc(1, sizeof *session);
+    if (!session) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for a session");
+    }
+    session->world = world;
+    session->model = model;
+    session->options = *options;
+    session->options.n_slots = options->n_slots > 0 ? options->n_slots : 1;
+    session->end_seq = -1;
+    const enum sc_status status = open_session(session);
+    if (status != SC_OK) {
+        sc_session_close(session);
+        return status;
+    }
+    *out = session;
+    return SC_OK;
+}
+
+void sc_session_close(struct sc_session *session)
+{
+    if (!session) {
+        return;
+    }
+    for (int e = 0; e < session->n_edges && session->edges; e++) {
+        while (session->edges[e].count > 0) {
+            sc_edge_pop(&session->edges[e]);
+        }
+        sc_arena_release(&session->edges[e].arena);
+    }
+    for (int s = 0; s < session->n_stages; s++) {
+        sc_stage_release(&session->stages[s]);
+    }
+    sc_state_store_free(session->store);
+    sc_team_free(session->team);
+    sc_machine_free(session->machine);
+    sc_plan_free(session->plan);
+    sc_arena_release(&session->submit_arena);
+    sc_arena_release(&session->tail_arena);
+    sc_arena_release(&session->arena);
+    free(session);
+}
+
+const struct sc_plan *sc_session_plan(const struct sc_session *session)
+{
+    return session->plan;
+}
+
+const struct sc_fact *sc_session_facts(const struct sc_session *session)
+{
+    return session->facts;
+}
+
+const bool *sc_session_is_state(const struct sc_session *session)
+{
+    return session->is_state;
+}
+
+int sc_session_window(const struct sc_session *session)
+{
+    return session->window;
+}
+
+int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim)
+{
+    int n = 0;
+    for (int s = 0; s < session->n_stages; s++) {
+        n += sc_frame_steps_writing_dim(session->stages[s].frame, dim);
+    }
+    return n;
+}

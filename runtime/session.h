@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A model cut over the ranks of a world, taking microbatches. */
+#ifndef SC_RUNTIME_SESSION_H
+#define SC_RUNTIME_SESSION_H
+
+#include "base/activity.h"
+#include "base/log.h"
+#include "comm/world.h"
+#include "machine/machine.h"
+#include "partitioner/plan.h"
+#include "runtime/state.h"
+
+struct sc_microbatch {
+    int64_t seq; /* set by submit */
+    int n_rows; /* 0 for stateless models */
+    struct sc_row rows[SC_WIRE_ROWS];
+};
+
+/* Runs on the rank that makes the graph's outputs, in place of sending them to rank 0: turns the outputs of one edge
+ * into the one value that travels (a sampler: logits in, token ids out). `out` may use memory of `arena`, which lives
+ * until the next call. */
+typedef enum sc_status sc_tail_fn(void *arg, const struct sc_microbatch *microbatch, int n, const int *graph_values,
+    const struct sc_value *const *values, struct sc_arena *arena, struct sc_value *out);
+
+/* The same on every rank, but for what says "rank 0". Zeros are defaults. */
+struct sc_session_options {
+    int n_stages; /* 0: one a rank, or fewer where more are not worth having */
+    const char *plan_path; /* rank 0: read the plan from here; NULL: make one */
+    bool random_plan; /* a random convex plan by plan_seed */
+    uint64_t plan_seed;
+    int pin; /* every stage on this rank; -1: as the plan says */
+    int n_threads; /* workers of this rank; 0: one per CPU of its share */
+    bool keep_binding; /* --bind keep */
+    bool blas;
+    uint64_t seed;
+    int64_t memory_bytes; /* limit of each rank; 0: its share of the machine */
+    int n_slots; /* at least 1 when there are pairs */
+    int64_t context; /* positions a slot may reach */
+    int n_pairs;
+    const struct sc_state_pair *pairs;
+    const struct sc_fact
+        *input_facts; /* rank 0: of each graph input, for planning; NULL: declared ones, unknown dims as 1 */
+    sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
+    void *tail_arg;
+    struct sc_log log;
+};
+
+/* What a rank did, for the report at the end. */
+struct sc_rank_report {
+    int64_t busy_ns, wait_ns, send_ns;
+    int64_t own_weight_bytes, mapped_weight_bytes, frame_bytes, state_bytes;
+    int64_t sent_bytes, sent_messages;
+    int32_t n_threads, n_steps;
+    char host[64];
+};
+
+/* Life, on every rank of the world together:
+ *
+ *   open ──► rank 0:  submit ... next ... (any number in flight up to sc_session_window) ──► close
+ *       └──► others:  serve ─────────── returns when rank 0 closes ─────────────────────────► close
+ *
+ * open compares version, model and options among the ranks, agrees on the lowest instruction set, runs the passes,
+ * makes or reads the plan on rank 0, and loads on each rank the weights of its own stages. When any rank fails there,
+ * all fail, with that rank's error. A microbatch that fails comes out of `next` as an error, in its turn, and the
+ * session goes on. Borrows world, model and options' pointers. */
+struct sc_session;
+
+enum sc_status sc_session_open(struct sc_world *world, struct sc_model *model, const struct sc_session_options *options,
+    struct sc_session **session);
+
+/* What open has decided, for reports; on every rank. */
+const struct sc_plan *sc_session_plan(const struct sc_session *session);
+const struct sc_fact *sc_session_facts(
+    const struct sc_session *session); /* of every value at planning dims; rank 0, else NULL */
+const bool *sc_session_is_state(const struct sc_session *session); /* by value */
+
+/* Microbatches that may be in flight at once. */
+int sc_session_window(const struct sc_session *session);
+
+/* Rank 0. Microbatches that were submitted and not yet delivered. */
+int64_t sc_session_in_flight(const struct sc_session *session);
+
+/* Rank 0. inputs: one per graph input, NULL for states and for inputs with a default. Values are copied. Sets
+ * microbatch->seq. */
+enum sc_status sc_session_submit(
+    struct sc_session *session, struct sc_microbatch *microbatch, const struct sc_value *const *inputs);
+
+/* Rank 0. Waits for the oldest microbatch in flight. outputs: one per graph output (NULL for states), or with a tail
+ * outputs[0] alone. They are valid until the next call. A failed microbatch returns its error (code, rank, stage,
+ * node). */
+enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs);
+
+/* Other ranks. Returns SC_OK when rank 0 closes the session. */
+enum sc_status sc_session_serve(struct sc_session *session);
+
+/* Every rank's report to rank 0 (reports[world size] there, NULL elsewhere); collective, after serve or the last next.
+ */
+enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports);
+
+/* Rank 0: tells the others to stop serving. Called once, before report and close. */
+enum sc_status sc_session_finish(struct sc_session *session);
+
+void sc_session_close(struct sc_session *session); /* safe on NULL */
+
+/* Counters for tests: steps of this rank's stages that wrote a tensor with this dim in their last run. */
+int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim);
+
+#endif

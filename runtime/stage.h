@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The stages of this rank and the edges between stages; for the files of runtime/ alone. */
+#ifndef SC_RUNTIME_STAGE_H
+#define SC_RUNTIME_STAGE_H
+
+#include "exec/frame.h"
+#include "runtime/session.h"
+
+#define SC_EDGE_QUEUE 64 /* messages that wait at the consumer's end of an edge; a power of two */
+#define SC_MAX_WINDOW 32
+
+/* One edge of the plan as this rank sees it. Messages of an edge arrive in order; those not yet used wait in the ring.
+ */
+struct sc_edge {
+    const struct sc_plan_edge *plan;
+    int index;
+    int from_rank, to_rank;
+    struct sc_link *in, *out; /* NULL when this rank is not the consumer, the producer */
+    struct sc_received ring[SC_EDGE_QUEUE];
+    unsigned head, count;
+    /* the message at hand, opened */
+    struct sc_wire_header header;
+    struct sc_value *values; /* plan->n_values of them, or 1 for a tail's */
+    struct sc_arena arena;
+};
+
+/* Where input i of a stage's program comes from. */
+struct sc_stage_input {
+    int edge; /* -1: a state pair */
+    int value; /* which value of the edge; which pair of the store */
+};
+
+struct sc_stage {
+    int index;
+    struct sc_program *program;
+    struct sc_frame *frame;
+    int n_inputs;
+    struct sc_stage_input *inputs;
+    const struct sc_value **feeds; /* by input */
+    int n_in, n_out;
+    int *in, *out; /* edges */
+    int *out_values; /* for each out edge in turn, its values as outputs of the program */
+    const struct sc_value **sent; /* values of the edge at hand */
+    int n_pairs;
+    int *pairs, *pair_outputs; /* pairs of the store, and which output of the program is the new state */
+    int64_t next_seq;
+};
+
+struct sc_session {
+    struct sc_world *world;
+    struct sc_model *model;
+    struct sc_session_options options;
+    struct sc_arena arena;
+    const struct sc_kernels *kernels;
+    struct sc_machine *machine;
+    struct sc_share share;
+    struct sc_team *team;
+    struct sc_activity activity;
+    struct sc_plan *plan;
+    struct sc_fact *facts; /* by value at planning dims; rank 0 */
+    bool *is_state; /* by value */
+    int n_edges;
+    struct sc_plan_edge *plan_edges;
+    struct sc_edge *edges;
+    int n_stages; /* of this rank */
+    struct sc_stage *stages;
+    struct sc_state_store *store;
+    int *store_pairs; /* by pair of options: index in the store, -1 when another rank has it */
+    int window; /* microbatches in flight */
+    int64_t submitted, delivered; /* rank 0 */
+    bool holding; /* rank 0: the results delivered last are still shown */
+    struct sc_arena submit_arena;
+    int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
+    int64_t end_seq; /* other ranks: -1 until rank 0 said how many there were */
+    int64_t sent_bytes, sent_messages;
+    struct sc_arena tail_arena;
+    struct sc_error failed; /* of the microbatch at hand */
+};
+
+/* stage_build.c: edges, programs and states of this rank, from the plan. */
+enum sc_status sc_session_build(struct sc_session *session);
+void sc_stage_release(struct sc_stage *stage);
+
+/* stage_run.c: takes in what arrived and runs a stage that has all it needs. *did: something happened. */
+enum sc_status sc_session_step(struct sc_session *session, bool *did);
+
+/* Sends values, or the error as poison, along an edge. Goes on receiving while no buffer is free. */
+enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, const struct sc_microbatch *microbatch,
+    const struct sc_value *const *values, int n_values, const struct sc_error *poison);
+
+/* Opens the message at the head of an edge's ring into edge->values; a poison message sets session->failed and
+ * *poisoned. */
+enum sc_status sc_edge_open(struct sc_session *session, struct sc_edge *edge, bool *poisoned);
+void sc_edge_pop(struct sc_edge *edge);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the plan to this rank's part of it: edges with their links, one program and frame a stage, the states that its
+ * nodes join. */
+#include <string.h>
+
+#include "runtime/stage.h"
+
+static int stage_rank(const struct sc_session *session, int stage)
+{
+    return stage < 0 ? 0 : session->plan->stages[stage].ranks[0];
+}
+
+static enum sc_status build_edges(struct sc_session *session)
+{
+    struct sc_graph *graph = session->model->graph;
+    const int rank = sc_world_rank(session->world);
+    SC_TRY(sc_plan_edges(
+        session->plan, graph, session->is_state, &session->arena, &session->n_edges, &session->plan_edges));
+    session->edges = sc_arena_array(&session->arena, (size_t)session->n_edges, sizeof *session->edges);
+    if (!session->edges) {
+        return SC_NO_MEMORY;
+    }
+    for (int e = 0; e < session->n_edges; e++) {
+        struct sc_edge *edge = &session->edges[e];
+        edge->plan = &session->plan_edges[e];
+        edge->index = e;
+        edge->from_rank = stage_rank(session, edge->plan->from);
+        edge->to_rank = stage_rank(session, edge->plan->to);
+        const int room = edge->plan->n_values > 0 ? edge->plan->n_values : 1;
+        edge->values = sc_arena_array(&session->arena, (size_t)room, sizeof *edge->values);
+        if (!edge->values) {
+            return SC_NO_MEMORY;
+        }
+        if (edge->from_rank == rank) {
+            SC_TRY(sc_world_link(session->world, edge->to_rank, &edge->out));
+        }
+        if (edge->to_rank == rank) {
+            SC_TRY(sc_world_link(session->world, edge->from_rank, &edge->in));
+        }
+    }
+    return SC_OK;
+}
+
+/* A pair lives where its new value is made. */
+static int pair_stage(const struct sc_session *session, const struct sc_state_pair *pair)
+{
+    const struct sc_graph *graph = session->model->graph;
+    const int producer = graph->values[pair->out].producer;
+    return producer < 0 ? -1 : sc_plan_stage_of(session->plan, &graph->nodes[producer]);
+}
+
+static enum sc_status build_store(struct sc_session *session)
+{
+    const struct sc_session_options *options = &session->options;
+    const int rank = sc_world_rank(session->world);
+    struct sc_state_pair *pairs = sc_arena_array(&session->arena, (size_t)options->n_pairs, sizeof *pairs);
+    session->store_pairs = sc_arena_array(&session->arena, (size_t)options->n_pairs, sizeof *session->store_pairs);
+    if (!pairs || !session->store_pairs) {
+        return SC_NO_MEMORY;
+    }
+    int n = 0;
+    for (int p = 0; p < options->n_pairs; p++) {
+        const int stage = pair_stage(session, &options->pairs[p]);
+        session->store_pairs[p] = -1;
+        if (stage >= 0 && stage_rank(session, stage) == rank) {
+            session->store_pairs[p] = n;
+            pairs[n++] = options->pairs[p];
+        }
+    }
+    const struct sc_state_options store = {
+        .n_pairs = n, .pairs = pairs, .n_slots = options->n_slots, .context = options->context};
+    return sc_state_store_create(&store, &session->store);
+}
+
+/* What to compile for a stage, gathered in arrays of the session's arena. */
+struct sc_builder {
+    struct sc_session *session;
+    struct sc_stage *stage;
+    int *nodes, *inputs, *outputs;
+    int n_nodes, n_inputs, n_outputs;
+};
+
+static void gather_nodes(struct sc_builder *builder)
+{
+    const struct sc_graph *graph = builder->session->model->graph;
+    for (int n = 0; n < graph->n_nodes; n++) {
+        if (!graph->nodes[n].dead &&
+            sc_plan_stage_of(builder->session->plan, &graph->nodes[n]) == builder->stage->index) {
+            builder->nodes[builder->n_nodes++] = n;
+        }
+    }
+}
+
+static void gather_edges(struct sc_builder *builder)
+{
+    struct sc_session *session = builder->session;
+    struct sc_stage *stage = builder->stage;
+    for (int e = 0; e < session->n_edges; e++) {
+        const struct sc_plan_edge *edge = &session->plan_edges[e];
+        if (edge->to == stage->index) {
+            stage->in[stage->n_in++] = e;
+            for (int v = 0; v < edge->n_values; v++) {
+                stage->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = e, .value = v};
+                builder->inputs[builder->n_inputs++] = edge->values[v];
+            }
+        }
+        if (edge->from == stage->index) {
+            stage->out[stage->n_out++] = e;
+            for (int v = 0; v < edge->n_values; v++) {
+                stage->out_values[builder->n_outputs] = builder->n_outputs;
+                builder->outputs[builder->n_outputs++] = edge->values[v];
+            }
+        }
+    }
+}
+
+static bool reads(const struct sc_builder *builder, int value)
+{
+    const struct sc_graph *graph = builder->session->model->graph;
+    for (int n = 0; n < builder->n_nodes; n++) {
+        const struct sc_node *node = &graph->nodes[builder->nodes[n]];
+        for (int i = 0; i < node->n_in; i++) {
+            if (node->in[i] == value) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static enum sc_status gather_pairs(struct sc_builder *builder)
+{
+    struct sc_session *session = builder->session;
+    struct sc_stage *stage = builder->stage;
+    for (int p = 0; p < session->options.n_pairs; p++) {
+        const struct sc_state_pair *pair = &session->options.pairs[p];
+        const bool mine = pair_stage(session, pair) == stage->index;
+        const bool read = reads(builder, pair->in);
+        if (read && !mine) {
+            return sc_fail(SC_BAD_INPUT, "plan: stage %d reads the state '%s', which another stage continues",
+                stage->index, session->model->graph->values[pair->in].name);
+        }
+        if (read) {
+            stage->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = -1, .value = session->store_pairs[p]};
+            builder->inputs[builder->n_inputs++] = pair->in;
+        }
+        if (mine) {
+            stage->pairs[stage->n_pairs] = session->store_pairs[p];
+            stage->pair_outputs[stage->n_pairs++] = builder->n_outputs;
+            builder->outputs[builder->n_outputs++] = pair->out;
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status make_room(struct sc_builder *builder)
+{
+    struct sc_session *session = builder->session;
+    struct sc_stage *stage = builder->stage;
+    struct sc_arena *arena = &session->arena;
+    size_t n_values = (size_t)session->options.n_pairs + 1, widest = 1;
+    for (int e = 0; e < session->n_edges; e++) {
+        n_values += (size_t)session->plan_edges[e].n_values;
+        widest = (size_t)session->plan_edges[e].n_values > widest ? (size_t)session->plan_edges[e].n_values : widest;
+    }
+    const size_t n_edges = (size_t)session->n_edges, n_pairs = (size_t)session->options.n_pairs;
+    builder->nodes = sc_arena_array(arena, (size_t)session->model->graph->n_nodes, sizeof *builder->nodes);
+    builder->inputs = sc_arena_array(arena, n_values, sizeof *builder->inputs);
+    builder->outputs = sc_arena_array(arena, n_values, sizeof *builder->outputs);
+    stage->inputs = sc_arena_array(arena, n_values, sizeof *stage->inputs);
+    stage->feeds = sc_arena_array(arena, n_values, sizeof *stage->feeds);
+    stage->out_values = sc_arena_array(arena, n_values, sizeof *stage->out_values);
+    stage->sent = sc_arena_array(arena, widest, sizeof *stage->sent);
+    stage->in = sc_arena_array(arena, n_edges, sizeof *stage->in);
+    stage->out = sc_arena_array(arena, n_edges, sizeof *stage->out);
+    stage->pairs = sc_arena_array(arena, n_pairs, sizeof *stage->pairs);
+    stage->pair_outputs = sc_arena_array(arena, n_pairs, sizeof *stage->pair_outputs);
+    const bool made = builder->nodes && builder->inputs && builder->outputs && stage->inputs && stage->feeds &&
+        stage->out_values && stage->sent && stage->in && stage->out && stage->pairs && stage->pair_outputs;
+    return made ? SC_OK : SC_NO_MEMORY;
+}
+
+static enum sc_status build_stage(struct sc_session *session, struct sc_stage *stage)
+{
+    struct sc_builder builder = {.session = session, .stage = stage};
+    SC_TRY(make_room(&builder));
+    gather_nodes(&builder);
+    gather_edges(&builder);
+    SC_TRY(gather_pairs(&builder));
+    stage->n_inputs = builder.n_inputs;
+    const struct sc_program_spec spec = {.model = session->model,
+        .graph = session->model->graph,
+        .n_nodes = builder.n_nodes,
+        .nodes = builder.nodes,
+        .n_inputs = builder.n_inputs,
+        .inputs = builder.inputs,
+        .n_outputs = builder.n_outputs,
+        .outputs = builder.outputs,
+        .kernels = session->kernels,
+        .blas = session->options.blas,
+        .seed = session->options.seed};
+    SC_TRY(sc_program_compile(&spec, &stage->program));
+    SC_TRY(sc_program_load(stage->program, session->team));
+    const struct sc_frame_options frame = {.team = session->team, .activity = &session->activity};
+    return sc_frame_create(stage->program, &frame, &stage->frame);
+}
+
+enum sc_status sc_session_build(struct sc_session *session)
+{
+    const struct sc_plan *plan = session->plan;
+    const int rank = sc_world_rank(session->world);
+    SC_TRY(build_edges(session));
+    SC_TRY(build_store(session));
+    session->stages = sc_arena_array(&session->arena, (size_t)plan->n_stages, sizeof *session->stages);
+    if (!session->stages) {
+        return SC_NO_MEMORY;
+    }
+    for (int s = 0; s < plan->n_stages; s++) {
+        if (stage_rank(session, s) == rank) {
+            struct sc_stage *stage = &session->stages[session->n_stages++];
+            stage->index = s;
+            sc_activity_enter(&session->activity, SC_PHASE_LOAD, s, -1);
+            SC_TRY(build_stage(session, stage));
+        }
+    }
+    return SC_OK;
+}
+
+void sc_stage_release(struct sc_stage *stage)
+{
+    sc_frame_free(stage->frame);
+    sc_program_free(stage->program);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Messages come in, stages run in the order of microbatches, results go out. A microbatch that failed travels on as
+ * poison along the same edges, so that every stage sees every number once. */
+#include <string.h>
+
+#include "runtime/stage.h"
+
+static struct sc_received *edge_head(struct sc_edge *edge)
+{
+    return &edge->ring[edge->head % SC_EDGE_QUEUE];
+}
+
+void sc_edge_pop(struct sc_edge *edge)
+{
+    sc_link_give_back(edge->in, edge_head(edge));
+    edge->head++;
+    edge->count--;
+}
+
+/* Takes one message off a link and puts it where it belongs. */
+static enum sc_status route(struct sc_session *session, struct sc_link *link, struct sc_received *received)
+{
+    struct sc_wire_header header;
+    if (received->bytes < sizeof header) {
+        return sc_fail(SC_PEER, "rank %d sent a message of %zu bytes", link->peer, received->bytes);
+    }
+    memcpy(&header, received->data, sizeof header);
+    if (header.kind == SC_WIRE_END && link->peer == 0) {
+        session->end_seq = header.seq;
+        sc_link_give_back(link, received);
+        return SC_OK;
+    }
+    struct sc_edge *edge = header.edge >= 0 && header.edge < session->n_edges ? &session->edges[header.edge] : NULL;
+    if (!edge || edge->in != link || edge->count == SC_EDGE_QUEUE) {
+        sc_link_give_back(link, received);
+        return sc_fail(SC_PEER, "rank %d sent a message for edge %d, which it does not have or which is full",
+            link->peer, header.edge);
+    }
+    edge->ring[(edge->head + edge->count) % SC_EDGE_QUEUE] = *received;
+    edge->count++;
+    return SC_OK;
+}
+
+static enum sc_status receive(struct sc_session *session, bool *did)
+{
+    const int size = sc_world_size(session->world);
+    for (int peer = 0; peer < size; peer++) {
+        struct sc_link *link;
+        SC_TRY(sc_world_link(session->world, peer, &link));
+        for (;;) {
+            struct sc_received received = {0};
+            SC_TRY(sc_link_poll(link, &received));
+            if (!received.data) {
+                break;
+            }
+            SC_TRY(route(session, link, &received));
+            *did = true;
+        }
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, const struct sc_microbatch *microbatch,
+    const struct sc_value *const *values, int n_values, const struct sc_error *poison)
+{
+    struct sc_value body;
+    const struct sc_value *const poisoned = &body;
+    if (poison) {
+        sc_wire_error_value(poison, &body);
+        values = &poisoned;
+        n_values = 1;
+    }
+    struct sc_wire_header header = {.kind = poison ? SC_WIRE_POISON : SC_WIRE_DATA,
+        .edge = edge->index,
+        .seq = microbatch->seq,
+        .n_rows = microbatch->n_rows};
+    memcpy(header.rows, microbatch->rows, (size_t)microbatch->n_rows * sizeof *header.rows);
+    const size_t bytes = sc_wire_bytes(values, n_values);
+    if (bytes == 0) {
+        return sc_fail(SC_INTERNAL, "a value of edge %d cannot travel", edge->index);
+    }
+    void *buffer = NULL;
+    for (int64_t idle = 0; !buffer; idle++) {
+        bool did = false;
+        SC_TRY(sc_link_reserve(edge->out, bytes, &buffer));
+        if (!buffer) {
+            SC_TRY(receive(session, &did));
+            idle = did ? 0 : idle;
+            sc_world_pause(session->world, idle);
+        }
+    }
+    sc_wire_write(&header, values, n_values, buffer);
+    session->sent_bytes += (int64_t)bytes;
+    session->sent_messages++;
+    return sc_link_send(edge->out, buffer, bytes);
+}
+
+enum sc_status sc_edge_open(struct sc_session *session, struct sc_edge *edge, bool *poisoned)
+{
+    const struct sc_received *head = edge_head(edge);
+    sc_arena_reset(&edge->arena);
+    const int wanted = session->options.tail && edge->plan->to < 0 ? 1 : edge->plan->n_values;
+    const int most = wanted > 0 ? wanted : 1;
+    SC_TRY(sc_wire_read(head->data, head->bytes, &edge->header, &edge->arena, most, edge->values));
+    if (edge->header.kind == SC_WIRE_POISON && edge->header.n_values == 1) {
+        *poisoned = true;
+        return sc_wire_read_error(&edge->values[0], &session->failed);
+    }
+    if (edge->header.n_values != wanted) {
+        return sc_fail(
+            SC_PEER, "a message on edge %d has %d values, want %d", edge->index, edge->header.n_values, wanted);
+    }
+    return SC_OK;
+}
+
+static bool stage_ready(const struct sc_session *session, const struct sc_stage *stage)
+{
+    for (int i = 0; i < stage->n_in; i++) {
+        if (session->edges[stage->in[i]].count == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Opens one message of each edge; all must be of the microbatch that is next. */
+static enum sc_status open_inputs(
+    struct sc_session *session, struct sc_stage *stage, struct sc_microbatch *microbatch, bool *poisoned)
+{
+    for (int i = 0; i < stage->n_in; i++) {
+        struct sc_edge *edge = &session->edges[stage->in[i]];
+        SC_TRY(sc_edge_open(session, edge, poisoned));
+        if (edge->header.seq != stage->next_seq) {
+            return sc_fail(SC_PEER, "edge %d brought microbatch %lld, want %lld", edge->index,
+                (long long)edge->header.seq, (long long)stage->next_seq);
+        }
+        microbatch->seq = edge->header.seq;
+        microbatch->n_rows = edge->header.n_rows;
+        memcpy(microbatch->rows, edge->header.rows, sizeof microbatch->rows);
+    }
+    return SC_OK;
+}
+
+/* The part that may fail for one microbatch alone. */
+static enum sc_status compute(
+    struct sc_session *session, struct sc_stage *stage, const struct sc_microbatch *microbatch)
+{
+    for (int i = 0; i < stage->n_inputs; i++) {
+        const struct sc_stage_input *input = &stage->inputs[i];
+        if (input->edge >= 0) {
+            stage->feeds[i] = &session->edges[input->edge].values[input->value];
+        } else {
+            SC_TRY(sc_state_feed(session->store, input->value, microbatch->rows, microbatch->n_rows, &stage->feeds[i]));
+        }
+    }
+    SC_TRY(sc_frame_run(stage->frame, stage->feeds, microbatch->seq));
+    for (int p = 0; p < stage->n_pairs; p++) {
+        SC_TRY(sc_state_keep(session->store, stage->pairs[p], &microbatch->rows[0],
+            sc_frame_output(stage->frame, stage->pair_outputs[p])));
+    }
+    return SC_OK;
+}
+
+static void note_failure(struct sc_session *session, const struct sc_stage *stage, int64_t seq)
+{
+    session->failed = *sc_error_last();
+    session->failed.rank = sc_world_rank(session->world);
+    session->failed.stage = stage->index;
+    session->failed.seq = seq;
+}
+
+/* The outputs of the graph that leave here, by way of the tail when there is one. */
+static enum sc_status send_tail(struct sc_session *session, struct sc_edge *edge, const struct sc_stage *stage,
+    const struct sc_microbatch *microbatch, const struct sc_value *const *values)
+{
+    struct sc_value out = {.kind = SC_KIND_NONE};
+    const struct sc_value *const sent = &out;
+    sc_arena_reset(&session->tail_arena);
+    const enum sc_status status = session->options.tail(session->options.tail_arg, microbatch, edge->plan->n_values,
+        edge->plan->values, values, &session->tail_arena, &out);
+    if (status != SC_OK) {
+        note_failure(session, stage, microbatch->seq);
+        return sc_edge_send(session, edge, microbatch, NULL, 0, &session->failed);
+    }
+    return sc_edge_send(session, edge, microbatch, &sent, 1, NULL);
+}
+
+static enum sc_status send_outputs(
+    struct sc_session *session, struct sc_stage *stage, const struct sc_microbatch *microbatch, bool poisoned)
+{
+    const int *output = stage->out_values;
+    for (int o = 0; o < stage->n_out; o++) {
+        struct sc_edge *edge = &session->edges[stage->out[o]];
+        const int n = edge->plan->n_values;
+        if (poisoned) {
+            SC_TRY(sc_edge_send(session, edge, microbatch, NULL, 0, &session->failed));
+            continue;
+        }
+        const struct sc_value **values = stage->sent;
+        for (int i = 0; i < n; i++) {
+            values[i] = sc_frame_output(stage->frame, *output++);
+        }
+        if (edge->plan->to < 0 && session->options.tail) {
+            SC_TRY(send_tail(session, edge, stage, microbatch, values));
+        } else {
+            SC_TRY(sc_edge_send(session, edge, microbatch, values, n, NULL));
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status run_stage(struct sc_session *session, struct sc_stage *stage)
+{
+    struct sc_microbatch microbatch = {.seq = stage->next_seq};
+    bool poisoned = false;
+    SC_TRY(open_inputs(session, stage, &microbatch, &poisoned));
+    sc_activity_enter(&session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
+    if (!poisoned && compute(session, stage, &microbatch) != SC_OK) {
+        note_failure(session, stage, microbatch.seq);
+        poisoned = true;
+    }
+    sc_activity_enter(&session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
+    SC_TRY(send_outputs(session, stage, &microbatch, poisoned));
+    for (int i = 0; i < stage->n_in; i++) {
+        sc_edge_pop(&session->edges[stage->in[i]]);
+    }
+    stage->next_seq++;
+    sc_activity_enter(&session->activity, SC_PHASE_WAIT, -1, -1);
+    return SC_OK;
+}
+
+enum sc_status sc_session_step(struct sc_session *session, bool *did)
+{
+    *did = false;
+    SC_TRY(receive(session, did));
+    for (int s = session->n_stages - 1; s >= 0; s--) { /* later stages first: they free what earlier ones wait for */
+        if (stage_ready(session, &session->stages[s])) {
+            *did = true;
+            return run_stage(session, &session->stages[s]);
+        }
+    }
+    return SC_OK;
+}

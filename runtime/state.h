@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a rank remembers between microbatches: the caches of its own layers. */
+#ifndef SC_RUNTIME_STATE_H
+#define SC_RUNTIME_STATE_H
+
+#include "comm/wire.h"
+#include "model/graph.h"
+
+enum sc_state_kind {
+    SC_STATE_PAGED, /* appended to in place by the operator that joins it: the graph's value is a SC_KIND_STATE */
+    SC_STATE_DENSE /* an ordinary tensor that the graph makes anew each time: the output of one microbatch is the next
+                      one's input */
+};
+
+/* A graph input and a graph output that continue each other, found by decode/. Indices are values of the main graph. */
+struct sc_state_pair {
+    int in, out;
+    int node; /* the operator that joins them; -1 for dense pairs */
+    enum sc_state_kind kind;
+    enum sc_type type;
+    int64_t heads, width; /* paged */
+    int64_t capacity; /* positions that the graph itself allows; 0: as many as asked for */
+    bool keys; /* paged: pages are [head][width][64], as the attention routine reads keys; else [head][64][width] */
+    int rank; /* dense: dims of the empty state; a dim that grows is 0, the batch is 1 */
+    int64_t dims[SC_MAX_RANK];
+};
+
+/* The states of one rank, keyed by (slot, pair). Paged ones lie in pages of 64 positions that are reserved when the
+ * store is made and touched when they are first written. The store does not keep lengths: a microbatch's rows say where
+ * they continue, so that going back to an earlier position needs no call. A dense state moves on when sc_state_keep is
+ * called. Belongs to the thread that drives the session. */
+struct sc_state_store;
+
+struct sc_state_options {
+    int n_pairs;
+    const struct sc_state_pair *pairs; /* of this rank */
+    int n_slots;
+    int64_t context; /* positions a slot may reach; a pair's own capacity may be less */
+};
+
+enum sc_status sc_state_store_create(const struct sc_state_options *options, struct sc_state_store **store);
+void sc_state_store_free(struct sc_state_store *store); /* safe on NULL */
+
+/* The value to feed as pair's input for these rows: a state with one view per row, or the dense tensor of the only
+ * row's slot (as it was kept last; the empty one when the row starts at position 0). Fails with SC_LIMIT when a row
+ * would not fit, SC_BAD_INPUT for a slot out of range. The value is the store's and valid until the next call for the
+ * same pair. */
+enum sc_status sc_state_feed(
+    struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows, const struct sc_value **value);
+
+/* Keeps a dense pair's new value for the row's slot; does nothing for paged ones. Copies into memory of the store. */
+enum sc_status sc_state_keep(
+    struct sc_state_store *store, int pair, const struct sc_row *row, const struct sc_value *value);
+
+/* Bytes that one slot at `context` positions takes in pages of the pair; 0 for dense pairs. */
+int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, int64_t context);
+
+#endif
