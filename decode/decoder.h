@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A decoder cut over ranks: tokens in, tokens out. */
+#ifndef SC_DECODE_DECODER_H
+#define SC_DECODE_DECODER_H
+
+#include "decode/feeds.h"
+#include "decode/sample.h"
+
+/* The same on every rank. */
+struct sc_decoder_options {
+    struct sc_session_options session; /* pairs, input_facts, context and tail are the decoder's to set */
+    struct sc_sample_options sample;
+    int64_t context; /* positions; 0: as many as the model has tables and caches for, at most 4096 */
+    int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
+    bool logits_home; /* whole rows of logits come to rank 0, which draws there; else they stay on the last stage's rank
+                       */
+};
+
+/* Life, on every rank together: open ──► rank 0: sc_decoder_generate, any number of times, then sc_session_finish;
+ * others: sc_session_serve ──► report ──► close. The sampler runs on the rank that makes the logits; a token id
+ * travels. */
+struct sc_decoder;
+
+enum sc_status sc_decoder_open(struct sc_world *world, struct sc_model *model, const struct sc_decoder_options *options,
+    struct sc_decoder **decoder);
+void sc_decoder_close(struct sc_decoder *decoder); /* safe on NULL */
+
+struct sc_session *sc_decoder_session(struct sc_decoder *decoder);
+int64_t sc_decoder_context(const struct sc_decoder *decoder);
+int64_t sc_decoder_vocabulary(const struct sc_decoder *decoder); /* columns of the logits */
+
+enum sc_stop { SC_STOP_LENGTH, SC_STOP_EOS, SC_STOP_CONTEXT, SC_STOP_CALLER };
+
+struct sc_generation {
+    int64_t n_predict; /* tokens to make at most */
+    const int64_t *eos; /* ids that end the text; they are not passed on */
+    int n_eos;
+    int slot; /* whose cache; keys the draws */
+    const int64_t *forced; /* continue with these n_predict tokens, whatever is drawn; NULL: with what is drawn */
+    bool (*on_token)(void *arg, int64_t token); /* false stops */
+    void (*on_logits)(void *arg, const float *logits); /* of every step, with logits_home; NULL: none */
+    void *arg;
+    /* set by generate */
+    enum sc_stop stop;
+    int64_t n_prompt, n_made;
+    int64_t prompt_ns, made_ns; /* from the start to the first token; the others */
+};
+
+/* Rank 0. Fails with SC_BAD_INPUT for an empty prompt, one that the context does not hold, or an id out of range. */
+enum sc_status sc_decoder_generate(
+    struct sc_decoder *decoder, const int64_t *prompt, int64_t n_prompt, struct sc_generation *generation);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A table from input name to what it is fed with. */
+#include "decode/feeds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/pairs.h"
+
+enum sc_feed { SC_FEED_STATE, SC_FEED_IDS, SC_FEED_POSITIONS, SC_FEED_MASK, SC_FEED_WRITE_INDEX, SC_FEED_LENGTH };
+
+static const struct {
+    const char *name;
+    enum sc_feed feed;
+} known[] = {
+    {"input_ids", SC_FEED_IDS},
+    {"position_ids", SC_FEED_POSITIONS},
+    {"attention_mask", SC_FEED_MASK},
+    {"write_indices", SC_FEED_WRITE_INDEX},
+    {"nonpad_kv_seqlen", SC_FEED_LENGTH},
+};
+
+struct sc_feeds {
+    const struct sc_graph *graph;
+    int n_pairs;
+    const struct sc_state_pair *pairs;
+    struct sc_arena arena;
+    enum sc_feed *feed; /* by graph input */
+    struct sc_value *values;
+    void **data;
+    const struct sc_value **out;
+};
+
+static enum sc_status find_feed(const struct sc_graph_value *value, enum sc_feed *feed)
+{
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        if (strcmp(known[k].name, value->name) == 0) {
+            *feed = known[k].feed;
+            if (value->fact.type != SC_I64 && value->fact.type != SC_I32) {
+                return sc_fail(
+                    SC_BAD_MODEL, "input '%s' is %s, want int64 or int32", value->name, sc_type_name(value->fact.type));
+            }
+            return SC_OK;
+        }
+    }
+    return sc_fail(
+        SC_UNSUPPORTED, "input '%s' is neither a state nor one that text generation knows how to feed", value->name);
+}
+
+static int64_t longest(enum sc_feed feed, int64_t max_tokens, int64_t context)
+{
+    switch (feed) {
+    case SC_FEED_MASK:
+        return context;
+    case SC_FEED_IDS:
+    case SC_FEED_POSITIONS:
+        return max_tokens;
+    default:
+        return 1;
+    }
+}
+
+static enum sc_status make(struct sc_feeds *feeds, int64_t max_tokens, int64_t context)
+{
+    const struct sc_graph *graph = feeds->graph;
+    const size_t n = (size_t)graph->n_inputs + 1;
+    feeds->feed = sc_arena_array(&feeds->arena, n, sizeof *feeds->feed);
+    feeds->values = sc_arena_array(&feeds->arena, n, sizeof *feeds->values);
+    feeds->data = sc_arena_array(&feeds->arena, n, sizeof *feeds->data);
+    feeds->out = sc_arena_array(&feeds->arena, n, sizeof *feeds->out);
+    if (!feeds->feed || !feeds->values || !feeds->data || !feeds->out) {
+        return SC_NO_MEMORY;
+    }
+    bool ids = false;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
+        if (value->weight >= 0 || sc_pairs_find_input(feeds->pairs, feeds->n_pairs, graph->inputs[i]) >= 0) {
+            continue;
+        }
+        SC_TRY(find_feed(value, &feeds->feed[i]));
+        ids |= feeds->feed[i] == SC_FEED_IDS;
+        feeds->data[i] =
+            sc_arena_array(&feeds->arena, (size_t)longest(feeds->feed[i], max_tokens, context), sizeof(int64_t));
+        if (!feeds->data[i]) {
+            return SC_NO_MEMORY;
+        }
+    }
+    return ids ? SC_OK : sc_fail(SC_UNSUPPORTED, "the model has no input 'input_ids': it does not generate text");
+}
+
+enum sc_status sc_feeds_create(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs,
+    int64_t max_tokens, int64_t context, struct sc_feeds **out)
+{
+    struct sc_feeds *feeds = calloc(1, sizeof *feeds);
+    if (!feeds) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for inputs");
+    }
+    feeds->graph = graph;
+    feeds->n_pairs = n_pairs;
+    feeds->pairs = pairs;
+    const enum sc_status status = make(feeds, max_tokens, context);
+    if (status != SC_OK) {
+        sc_feeds_free(feeds);
+        return status;
+    }
+    *out = feeds;
+    return SC_OK;
+}
+
+void sc_feeds_free(struct sc_feeds *feeds)
+{
+    if (feeds) {
+        sc_arena_release(&feeds->arena);
+        free(feeds);
+    }
+}
+
+/* Element i of a feed. */
+static int64_t element(enum sc_feed feed, const int64_t *tokens, int64_t n, int64_t pos, int64_t i)
+{
+    switch (feed) {
+    case SC_FEED_IDS:
+        return tokens[i];
+    case SC_FEED_POSITIONS:
+        return pos + i;
+    case SC_FEED_WRITE_INDEX:
+        return pos;
+    case SC_FEED_LENGTH:
+        return pos + n;
+    default:
+        return 1;
+    }
+}
+
+static int feed_dims(enum sc_feed feed, int64_t n, int64_t pos, int64_t dims[2])
+{
+    dims[0] = 1;
+    dims[1] = feed == SC_FEED_MASK ? pos + n : n;
+    return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH ? 1 : 2;
+}
+
+const struct sc_value *const *sc_feeds_make(struct sc_feeds *feeds, const int64_t *tokens, int64_t n, int64_t pos)
+{
+    const struct sc_graph *graph = feeds->graph;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        feeds->out[i] = NULL;
+        if (!feeds->data[i]) {
+            continue;
+        }
+        int64_t dims[2];
+        struct sc_tensor *tensor = &feeds->values[i].u.tensor;
+        const int rank = feed_dims(feeds->feed[i], n, pos, dims);
+        feeds->values[i].kind = SC_KIND_TENSOR;
+        sc_tensor_init(tensor, graph->values[graph->inputs[i]].fact.type, rank, dims);
+        tensor->data = feeds->data[i];
+        const int64_t count = sc_tensor_count(tensor);
+        for (int64_t e = 0; e < count; e++) {
+            const int64_t x = element(feeds->feed[i], tokens, n, pos, e);
+            if (tensor->type == SC_I32) {
+                ((int32_t *)tensor->data)[e] = (int32_t)x;
+            } else {
+                ((int64_t *)tensor->data)[e] = x;
+            }
+        }
+        feeds->out[i] = &feeds->values[i];
+    }
+    return feeds->out;
+}
+
+void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts)
+{
+    const struct sc_graph *graph = feeds->graph;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const int p = sc_pairs_find_input(feeds->pairs, feeds->n_pairs, graph->inputs[i]);
+        facts[i] = graph->values[graph->inputs[i]].fact;
+        if (feeds->data[i]) {
+            int64_t dims[2];
+            const int rank = feed_dims(feeds->feed[i], n, pos, dims);
+            sc_fact_tensor(&facts[i], facts[i].type, rank, dims);
+        } else if (p >= 0 && feeds->pairs[p].kind == SC_STATE_DENSE) {
+            int64_t dims[SC_MAX_RANK];
+            for (int d = 0; d < feeds->pairs[p].rank; d++) {
+                dims[d] = feeds->pairs[p].dims[d] == 0 ? pos : feeds->pairs[p].dims[d];
+            }
+            sc_fact_tensor(&facts[i], feeds->pairs[p].type, feeds->pairs[p].rank, dims);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inputs of a decoder that are not states: token ids, positions, masks, made for each microbatch. */
+#ifndef SC_DECODE_FEEDS_H
+#define SC_DECODE_FEEDS_H
+
+#include "model/model.h"
+#include "runtime/session.h"
+
+/* By the names that exporters use, for one row of n new tokens at position pos:
+ *   input_ids [1, n]; position_ids [1, n] = pos ..; attention_mask [1, pos + n] = 1;
+ *   write_indices [1] = pos; nonpad_kv_seqlen [1] = pos + n */
+struct sc_feeds;
+
+/* Fails with SC_UNSUPPORTED for an input that is none of these, naming it; SC_BAD_MODEL for types that are not
+ * integers. max_tokens: the most that a microbatch brings; context: the most positions. Nothing is allocated later. */
+enum sc_status sc_feeds_create(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs,
+    int64_t max_tokens, int64_t context, struct sc_feeds **feeds);
+void sc_feeds_free(struct sc_feeds *feeds); /* safe on NULL */
+
+/* One value per graph input (NULL for states), valid until the next call. */
+const struct sc_value *const *sc_feeds_make(struct sc_feeds *feeds, const int64_t *tokens, int64_t n, int64_t pos);
+
+/* Facts of every graph input for planning: n new tokens at position pos. facts: one per graph input. */
+void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts);
+
+#endif

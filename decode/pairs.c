@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * State pairs are recognised by the operator that appends to them, else by the names that exporters use. */
+#include "decode/pairs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct sc_finder {
+    struct sc_model *model;
+    struct sc_graph *graph;
+    struct sc_state_pair *pairs;
+    int n;
+    bool *is_input, *is_output; /* by value */
+    int *readers; /* by value: how many node inputs read it */
+};
+
+static bool is_op(const struct sc_node *node, const char *name)
+{
+    return node->domain[0] == '\0' && strcmp(node->op, name) == 0;
+}
+
+static enum sc_status add_pair(struct sc_finder *finder, int in, int out, struct sc_state_pair pair)
+{
+    const struct sc_graph_value *from = &finder->graph->values[in], *to = &finder->graph->values[out];
+    if (from->fact.type != to->fact.type && to->fact.type != SC_TYPE_NONE) {
+        return sc_fail(SC_BAD_MODEL, "state '%s' is %s, but its continuation '%s' is %s", from->name,
+            sc_type_name(from->fact.type), to->name, sc_type_name(to->fact.type));
+    }
+    pair.in = in;
+    pair.out = out;
+    pair.type = from->fact.type;
+    finder->pairs[finder->n++] = pair;
+    return SC_OK;
+}
+
+/* A cache that an operator can append to in place: [batch, heads, positions, width] with known heads and width, read by
+ * it alone. */
+static bool can_be_paged(const struct sc_finder *finder, int in, int out)
+{
+    const struct sc_fact *fact = in < 0 ? NULL : &finder->graph->values[in].fact;
+    return fact && out >= 0 && finder->is_input[in] && finder->is_output[out] && finder->readers[in] == 1 &&
+        sc_pairs_find_input(finder->pairs, finder->n, in) < 0 && fact->rank == 4 && fact->dims[1] > 0 &&
+        fact->dims[3] > 0 && sc_type_is_float(fact->type);
+}
+
+static enum sc_status add_paged(struct sc_finder *finder, int node, int in, int out, bool keys, int64_t capacity)
+{
+    const struct sc_fact *fact = &finder->graph->values[in].fact;
+    return add_pair(finder, in, out,
+        (struct sc_state_pair){.node = node,
+            .kind = SC_STATE_PAGED,
+            .heads = fact->dims[1],
+            .width = fact->dims[3],
+            .keys = keys,
+            .capacity = capacity});
+}
+
+static int node_in(const struct sc_node *node, int i)
+{
+    return i < node->n_in ? node->in[i] : -1;
+}
+
+static int node_out(const struct sc_node *node, int o)
+{
+    return o < node->n_out ? node->out[o] : -1;
+}
+
+/* Attention-23: past_key (4) → present_key (1), past_value (5) → present_value (2). */
+static enum sc_status find_attention(struct sc_finder *finder, int n)
+{
+    const struct sc_node *node = &finder->graph->nodes[n];
+    const int key = node_in(node, 4), value = node_in(node, 5);
+    if (can_be_paged(finder, key, node_out(node, 1)) && can_be_paged(finder, value, node_out(node, 2))) {
+        SC_TRY(add_paged(finder, n, key, node->out[1], true, 0));
+        SC_TRY(add_paged(finder, n, value, node->out[2], false, 0));
+    }
+    return SC_OK;
+}
+
+/* Which input of the one Attention node reads the value, or -1 when anything else does. */
+static int attention_input(const struct sc_finder *finder, int value)
+{
+    if (finder->readers[value] != 1) {
+        return -1;
+    }
+    for (int n = 0; n < finder->graph->n_nodes; n++) {
+        const struct sc_node *node = &finder->graph->nodes[n];
+        for (int i = 0; i < node->n_in; i++) {
+            if (node->in[i] == value) {
+                return is_op(node, "Attention") && (i == 1 || i == 2) && node_in(node, 4) < 0 ? i : -1;
+            }
+        }
+    }
+    return -1;
+}
+
+/* TensorScatter-24, along positions: past_cache (0) → present_cache (0), which Attention reads as K (1) or V (2). */
+static enum sc_status find_scatter(struct sc_finder *finder, int n)
+{
+    const struct sc_node *node = &finder->graph->nodes[n];
+    const int in = node_in(node, 0), out = node_out(node, 0);
+    const char *mode;
+    int64_t axis;
+    SC_TRY(sc_node_text(node, "mode", "linear", &mode));
+    SC_TRY(sc_node_int(node, "axis", -2, &axis));
+    if (!can_be_paged(finder, in, out) || strcmp(mode, "linear") != 0 || (axis != -2 && axis != 2)) {
+        return SC_OK;
+    }
+    const int port = attention_input(finder, out);
+    const int64_t capacity = finder->graph->values[in].fact.dims[2];
+    return port < 0 ? SC_OK : add_paged(finder, n, in, out, port == 1, capacity > 0 ? capacity : 0);
+}
+
+/* What the output of a state input would be called. */
+static bool name_of_output(const char *in, char *out, size_t bytes)
+{
+    static const struct {
+        const char *from, *to;
+    } rules[] = {{"past_key_values.", "present."}, {"past_key_values_", "present_key_values_"},
+        {"past_key_", "present_key_"}, {"past_value_", "present_value_"}, {"past_conv.", "present_conv."},
+        {"past.", "present."}, {"past_", "present_"}};
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        const size_t length = strlen(rules[r].from);
+        if (strncmp(in, rules[r].from, length) == 0) {
+            return snprintf(out, bytes, "%s%s", rules[r].to, in + length) < (int)bytes;
+        }
+    }
+    return strstr(in, "cache") && snprintf(out, bytes, "updated_%s", in) < (int)bytes;
+}
+
+/* The dims of a state that holds nothing yet: what grows is 0. Two symbols at most: the batch, which is one, and the
+ * length. */
+static void empty_dims(const struct sc_fact *fact, struct sc_state_pair *pair)
+{
+    const bool joined = fact->rank == 5; /* [2, batch, heads, positions, width] */
+    const int batch_axis = joined ? 1 : 0;
+    pair->rank = fact->rank;
+    for (int d = 0; d < fact->rank; d++) {
+        pair->dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : d == batch_axis ? 1 : 0;
+    }
+}
+
+static enum sc_status find_named(struct sc_finder *finder)
+{
+    const struct sc_graph *graph = finder->graph;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const int in = graph->inputs[i];
+        const struct sc_graph_value *value = &graph->values[in];
+        char name[512];
+        if (value->weight >= 0 || sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 ||
+            !name_of_output(value->name, name, sizeof name)) {
+            continue;
+        }
+        const int out = sc_graph_find(graph, name);
+        if (out < 0 || !finder->is_output[out]) {
+            return sc_fail(
+                SC_BAD_MODEL, "input '%s' looks like a state, but there is no output '%s'", value->name, name);
+        }
+        if (value->fact.kind != SC_KIND_TENSOR || value->fact.rank < 0) {
+            return sc_fail(SC_BAD_MODEL, "state '%s' has no declared rank", value->name);
+        }
+        struct sc_state_pair pair = {.node = -1, .kind = SC_STATE_DENSE};
+        empty_dims(&value->fact, &pair);
+        SC_TRY(add_pair(finder, in, out, pair));
+    }
+    return SC_OK;
+}
+
+static enum sc_status count_uses(struct sc_finder *finder)
+{
+    struct sc_graph *graph = finder->graph;
+    struct sc_arena *arena = &finder->model->arena;
+    const size_t n = (size_t)graph->n_values + 1;
+    finder->is_input = sc_arena_array(arena, n, sizeof *finder->is_input);
+    finder->is_output = sc_arena_array(arena, n, sizeof *finder->is_output);
+    finder->readers = sc_arena_array(arena, n, sizeof *finder->readers);
+    finder->pairs = sc_arena_array(arena, (size_t)graph->n_inputs + 1, sizeof *finder->pairs);
+    if (!finder->is_input || !finder->is_output || !finder->readers || !finder->pairs) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < graph->n_inputs; i++) {
+        finder->is_input[graph->inputs[i]] = graph->values[graph->inputs[i]].weight < 0;
+    }
+    for (int o = 0; o < graph->n_outputs; o++) {
+        finder->is_output[graph->outputs[o]] = true;
+    }
+    for (int m = 0; m < graph->n_nodes; m++) {
+        for (int i = 0; i < graph->nodes[m].n_in; i++) {
+            if (graph->nodes[m].in[i] >= 0) {
+                finder->readers[graph->nodes[m].in[i]]++;
+            }
+        }
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs)
+{
+    struct sc_finder finder = {.model = model, .graph = model->graph};
+    SC_TRY(count_uses(&finder));
+    for (int m = 0; m < model->graph->n_nodes; m++) {
+        const struct sc_node *node = &model->graph->nodes[m];
+        if (is_op(node, "Attention")) {
+            SC_TRY(find_attention(&finder, m));
+        } else if (is_op(node, "TensorScatter")) {
+            SC_TRY(find_scatter(&finder, m));
+        }
+    }
+    SC_TRY(find_named(&finder));
+    *n = finder.n;
+    *pairs = finder.pairs;
+    return SC_OK;
+}
+
+int sc_pairs_find_input(const struct sc_state_pair *pairs, int n, int value)
+{
+    for (int p = 0; p < n; p++) {
+        if (pairs[p].in == value) {
+            return p;
+        }
+    }
+    return -1;
+}

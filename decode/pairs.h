@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which inputs and outputs of a graph are one state. */
+#ifndef SC_DECODE_PAIRS_H
+#define SC_DECODE_PAIRS_H
+
+#include "model/model.h"
+#include "runtime/state.h"
+
+/* Finds state pairs of a decoder, before passes run. In order:
+ *   - by the operator that joins them: Attention-23 with past_key and past_value, TensorScatter-24 whose cache is read
+ * by Attention alone: paged, appended to in place;
+ *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense.
+ * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL
+ * naming it. No pair at all is SC_OK with *n == 0. */
+enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs);
+
+/* The pair that has this graph input, or -1. */
+int sc_pairs_find_input(const struct sc_state_pair *pairs, int n, int value);
+
+#endif
