@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One place prints errors, and only for the rank that can say most about them. */
+#include "launch/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int sc_app_exit_code(enum sc_status status)
+{
+    switch (status) {
+    case SC_OK:
+        return SC_EXIT_OK;
+    case SC_BAD_USAGE:
+        return SC_EXIT_USAGE;
+    case SC_BAD_MODEL:
+    case SC_UNSUPPORTED:
+    case SC_BAD_INPUT:
+    case SC_LIMIT:
+        return SC_EXIT_INPUT;
+    default:
+        return SC_EXIT_FAILED;
+    }
+}
+
+bool sc_app_is_root(const struct sc_app *app)
+{
+    return !app->world || sc_world_rank(app->world) == 0;
+}
+
+bool sc_app_watched(const struct sc_app *app)
+{
+    if (sc_options_given(app->options, "progress")) {
+        return sc_options_flag(app->options, "progress");
+    }
+    const char *told =
+        getenv("SC_TTY"); /* under mpirun stderr is a pipe or a pty whoever watches; the launcher knows */
+    return told ? strcmp(told, "1") == 0 : !sc_world_launched() && isatty(STDERR_FILENO);
+}
+
+void sc_app_print_error(const struct sc_app *app)
+{
+    const struct sc_error *error = sc_error_last();
+    char line[SC_ERROR_TEXT + 256], where[128] = "";
+    const bool several = app->world && sc_world_size(app->world) > 1;
+    if (several && error->rank >= 0) {
+        snprintf(where, sizeof where, "rank %d%s%.60s: ", error->rank, error->host[0] ? " on " : "", error->host);
+    }
+    const int length = snprintf(line, sizeof line, "stagecoach %s: %s%s\n", app->command, where, error->text);
+    const size_t bytes = length < (int)sizeof line ? (size_t)length : sizeof line - 1;
+    if (write(STDERR_FILENO, line, bytes) < 0) {
+        return; /* there is nowhere left to complain */
+    }
+}
+
+/* An error of this rank that the others do not know of. */
+_Noreturn static void die(struct sc_app *app, enum sc_status status)
+{
+    struct sc_error *error = sc_error_last();
+    if (error->rank < 0 && app->world) {
+        error->rank = sc_world_rank(app->world);
+        gethostname(error->host, sizeof error->host - 1);
+    }
+    fflush(stdout);
+    sc_app_print_error(app);
+    if (app->world) {
+        sc_world_abort(app->world, sc_app_exit_code(status));
+    }
+    exit(sc_app_exit_code(status));
+}
+
+enum sc_status sc_app_open_world(struct sc_app *app)
+{
+    const enum sc_status status =
+        sc_world_launched() ? sc_world_open_mpi(&app->world) : sc_world_open_single(&app->world);
+    if (status == SC_OK) {
+        app->log.rank = sc_world_size(app->world) > 1 ? sc_world_rank(app->world) : -1;
+        app->log.speaks = sc_world_rank(app->world) == 0;
+    }
+    return status;
+}
+
+void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session)
+{
+    const struct sc_options *options = app->options;
+    memset(session, 0, sizeof *session);
+    session->n_stages = (int)sc_options_int(options, "pp");
+    session->plan_path = sc_options_text(options, "plan");
+    session->random_plan = sc_options_given(options, "random-plan");
+    session->plan_seed = (uint64_t)sc_options_int(options, "random-plan");
+    session->pin = sc_options_given(options, "pin") ? (int)sc_options_int(options, "pin") : -1;
+    session->n_threads = (int)sc_options_int(options, "threads");
+    session->keep_binding = sc_options_choice(options, "bind") == 1;
+    session->blas = sc_options_choice(options, "gemm") == 1;
+    session->seed = (uint64_t)sc_options_int(options, "seed");
+    session->memory_bytes = sc_options_int(options, "memory");
+    session->log = app->log;
+}
+
+enum sc_status sc_app_run(struct sc_app *app, struct sc_session *session, enum sc_status (*drive)(void *arg), void *arg)
+{
+    if (!sc_app_is_root(app)) {
+        const enum sc_status served = sc_session_serve(session);
+        if (served != SC_OK) {
+            die(app, served);
+        }
+        return SC_OK;
+    }
+    const enum sc_status status = drive(arg);
+    const struct sc_error failed = *sc_error_last();
+    if (status == SC_PEER) {
+        die(app, status);
+    }
+    const enum sc_status finished = sc_session_finish(session);
+    if (finished != SC_OK) {
+        die(app, finished);
+    }
+    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+}

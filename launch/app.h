@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the commands share: the world they run in, messages to the user, exit codes. */
+#ifndef SC_LAUNCH_APP_H
+#define SC_LAUNCH_APP_H
+
+#include "launch/options.h"
+#include "runtime/session.h"
+
+enum sc_exit { SC_EXIT_OK = 0, SC_EXIT_FAILED = 1, SC_EXIT_USAGE = 2, SC_EXIT_INPUT = 3 };
+
+/* One run of the program on this rank. `world` is NULL for commands that never start MPI. */
+struct sc_app {
+    const struct sc_options *options;
+    const char *command;
+    struct sc_world *world;
+    struct sc_log log;
+};
+
+/* Exit code of a status. */
+int sc_app_exit_code(enum sc_status status);
+
+/* "stagecoach COMMAND: rank R on HOST: text" to stderr in one write, from the error of this thread. */
+void sc_app_print_error(const struct sc_app *app);
+
+/* Opens the world: over MPI under a launcher, else one rank alone. On failure the message has been printed. */
+enum sc_status sc_app_open_world(struct sc_app *app);
+
+/* The session's options that every command takes in the same way: -pp, --plan, --threads, --seed, ... */
+void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session);
+
+/* Runs an opened session: rank 0 does `drive`, the others serve it. A rank whose link fails, or whose serving fails,
+ * says so and ends the job; drive's own failure is returned on rank 0 after the others have been told to stop. */
+enum sc_status sc_app_run(
+    struct sc_app *app, struct sc_session *session, enum sc_status (*drive)(void *arg), void *arg);
+
+bool sc_app_is_root(const struct sc_app *app); /* rank 0 */
+bool sc_app_watched(const struct sc_app *app); /* a person sees stderr: progress bars make sense */
+
+/* Commands. Each returns a status whose message, if any, has not been printed. */
+enum sc_status sc_command_inspect(struct sc_app *app);
+enum sc_status sc_command_ops(struct sc_app *app);
+enum sc_status sc_command_plan(struct sc_app *app);
+enum sc_status sc_command_run(struct sc_app *app);
+enum sc_status sc_command_verify(struct sc_app *app);
+enum sc_status sc_command_generate(struct sc_app *app);
+
+#endif

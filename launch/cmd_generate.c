@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stagecoach generate: a prompt in, text out as it comes, what it took at the end. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "decode/decoder.h"
+#include "launch/app.h"
+#include "launch/report.h"
+#include "text/tokenizer.h"
+
+#define SC_PROMPT_LIMIT ((size_t)16 << 20)
+
+struct sc_generator {
+    struct sc_app *app;
+    struct sc_arena arena;
+    struct sc_model *model;
+    struct sc_decoder *decoder;
+    struct sc_tokenizer *tokenizer; /* rank 0 */
+    struct sc_tokenizer_stream *stream;
+    int64_t *prompt;
+    size_t n_prompt;
+    int64_t eos[16];
+    int n_eos;
+    bool broken; /* stdout is gone */
+    struct sc_generation generation;
+};
+
+static void add_eos(struct sc_generator *generator, int64_t id)
+{
+    if (id >= 0 && generator->n_eos < (int)(sizeof generator->eos / sizeof generator->eos[0])) {
+        generator->eos[generator->n_eos++] = id;
+    }
+}
+
+/* The ids that end a text: genai_config.json or generation_config.json say; else the tokens that usually do. */
+static enum sc_status find_eos(struct sc_generator *generator)
+{
+    static const char *const files[] = {"genai_config.json", "generation_config.json", "config.json"};
+    static const char *const tokens[] = {"<|endoftext|>", "</s>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>"};
+    for (size_t f = 0; f < sizeof files / sizeof files[0] && generator->n_eos == 0; f++) {
+        const char *path = sc_path_join(&generator->arena, generator->model->folder, files[f]);
+        char *text;
+        size_t bytes;
+        if (!path || sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &text, &bytes) != SC_OK) {
+            continue; /* not there: not every model has one */
+        }
+        struct sc_json *root;
+        SC_TRY(sc_json_parse(text, bytes, path, &root));
+        const struct sc_json *model = f == 0 ? sc_json_get(root, "model") : root;
+        const struct sc_json *eos = sc_json_get(model, "eos_token_id");
+        if (sc_json_is_array(eos)) {
+            for (size_t i = 0; i < sc_json_size(eos); i++) {
+                add_eos(generator, sc_json_int(sc_json_at(eos, i), -1));
+            }
+        } else {
+            add_eos(generator, sc_json_int(eos, -1));
+        }
+        sc_json_free(root);
+    }
+    for (size_t t = 0; t < sizeof tokens / sizeof tokens[0] && generator->n_eos == 0; t++) {
+        add_eos(generator, sc_tokenizer_find(generator->tokenizer, tokens[t], strlen(tokens[t])));
+    }
+    return SC_OK;
+}
+
+static enum sc_status read_prompt(struct sc_generator *generator)
+{
+    const struct sc_options *options = generator->app->options;
+    const char *path = sc_options_text(options, "file");
+    const char *text = sc_options_text(options, "prompt");
+    size_t bytes = text ? strlen(text) : 0;
+    if (path && text) {
+        return sc_fail(SC_BAD_USAGE, "options '--prompt' and '--file' exclude each other");
+    }
+    if (path) {
+        char *read;
+        SC_TRY(sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &read, &bytes));
+        text = read;
+    }
+    if (!text) {
+        return sc_fail(SC_BAD_USAGE, "a prompt is missing: give -p TEXT or -f FILE");
+    }
+    SC_TRY(sc_tokenizer_encode(
+        generator->tokenizer, text, bytes, true, &generator->arena, &generator->n_prompt, &generator->prompt));
+    fwrite(text, 1, bytes, stdout);
+    fflush(stdout);
+    return SC_OK;
+}
+
+/* What rank 0 alone does before the ranks open the model together. */
+static enum sc_status prepare_text(struct sc_generator *generator)
+{
+    const char *path = sc_path_join(&generator->arena, generator->model->folder, "tokenizer.json");
+    if (!path) {
+        return SC_NO_MEMORY;
+    }
+    SC_TRY(sc_tokenizer_load(path, &generator->tokenizer));
+    SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
+    return find_eos(generator);
+}
+
+static void print_text(struct sc_generator *generator, const char *text, size_t bytes)
+{
+    generator->broken |= fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0;
+}
+
+static bool on_token(void *arg, int64_t token)
+{
+    struct sc_generator *generator = arg;
+    const char *text;
+    size_t bytes;
+    if (sc_tokenizer_stream_push(generator->stream, token, &text, &bytes) == SC_OK) {
+        print_text(generator, text, bytes);
+    }
+    return !generator->broken;
+}
+
+static enum sc_status drive(void *arg)
+{
+    struct sc_generator *generator = arg;
+    const struct sc_options *options = generator->app->options;
+    const char *text;
+    size_t bytes;
+    generator->generation = (struct sc_generation){.n_predict = sc_options_int(options, "predict"),
+        .eos = generator->eos,
+        .n_eos = sc_options_flag(options, "ignore-eos") ? 0 : generator->n_eos,
+        .on_token = on_token,
+        .arg = generator};
+    SC_TRY(read_prompt(generator));
+    SC_TRY(sc_decoder_generate(
+        generator->decoder, generator->prompt, (int64_t)generator->n_prompt, &generator->generation));
+    SC_TRY(sc_tokenizer_stream_finish(generator->stream, &text, &bytes));
+    print_text(generator, text, bytes);
+    print_text(generator, "\n", 1);
+    return generator->broken ? sc_fail(SC_IO, "standard output cannot be written") : SC_OK;
+}
+
+static void print_timing(const struct sc_generator *generator)
+{
+    const struct sc_generation *made = &generator->generation;
+    static const char *const stops[] = {"length", "end of text", "context is full", "stopped"};
+    const double prompt_ms = (double)made->prompt_ns / 1e6, made_ms = (double)made->made_ns / 1e6;
+    const int64_t steps = made->n_made > 0 ? made->n_made - (made->stop != SC_STOP_EOS) : 0;
+    fprintf(stderr,
+        "\nprompt eval time = %10.2f ms / %5" PRId64 " tokens (%8.2f ms per token, %8.2f tokens per second)\n",
+        prompt_ms, made->n_prompt, prompt_ms / (double)made->n_prompt, 1e3 * (double)made->n_prompt / prompt_ms);
+    if (steps > 0) {
+        fprintf(stderr,
+            "       eval time = %10.2f ms / %5" PRId64 " tokens (%8.2f ms per token, %8.2f tokens per second)\n",
+            made_ms, steps, made_ms / (double)steps, 1e3 * (double)steps / made_ms);
+    }
+    fprintf(stderr, "stopped: %s\n", stops[made->stop]);
+}
+
+static enum sc_status check_vocabulary(const struct sc_generator *generator)
+{
+    const int64_t tokens = sc_tokenizer_vocabulary_size(generator->tokenizer);
+    const int64_t logits = sc_decoder_vocabulary(generator->decoder);
+    if (tokens > logits) {
+        return sc_fail(
+            SC_BAD_MODEL, "tokenizer.json has %" PRId64 " tokens, the model's logits have %" PRId64, tokens, logits);
+    }
+    return SC_OK;
+}
+
+static enum sc_status open_decoder(struct sc_generator *generator)
+{
+    struct sc_app *app = generator->app;
+    const struct sc_options *options = app->options;
+    struct sc_decoder_options decoder = {.context = sc_options_int(options, "ctx"),
+        .chunk = sc_options_int(options, "ubatch"),
+        .sample = {.temperature = sc_options_real(options, "temp"),
+            .top_k = sc_options_int(options, "top-k"),
+            .top_p = sc_options_real(options, "top-p"),
+            .min_p = sc_options_real(options, "min-p"),
+            .seed = (uint64_t)sc_options_int(options, "seed")}};
+    sc_app_session_options(app, &decoder.session);
+    SC_TRY(sc_world_agree(app->world, sc_model_open(sc_options_text(options, "model"), &generator->model)));
+    SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
+    SC_TRY(sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder));
+    return sc_world_agree(app->world, sc_app_is_root(app) ? check_vocabulary(generator) : SC_OK);
+}
+
+static enum sc_status generate(struct sc_generator *generator)
+{
+    struct sc_app *app = generator->app;
+    SC_TRY(open_decoder(generator));
+    struct sc_session *session = sc_decoder_session(generator->decoder);
+    if (sc_app_is_root(app)) {
+        SC_TRY(sc_report_plan(session, generator->model, stderr));
+    }
+    const enum sc_status status = sc_app_run(app, session, drive, generator);
+    const struct sc_error failed = *sc_error_last();
+    if (sc_app_is_root(app) && status == SC_OK) {
+        print_timing(generator);
+    }
+    SC_TRY(sc_report_ranks(session, app->world, stderr));
+    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+}
+
+enum sc_status sc_command_generate(struct sc_app *app)
+{
+    struct sc_generator generator = {.app = app};
+    const enum sc_status status = generate(&generator);
+    sc_decoder_close(generator.decoder);
+    sc_tokenizer_stream_free(generator.stream);
+    sc_tokenizer_free(generator.tokenizer);
+    sc_model_close(generator.model);
+    sc_arena_release(&generator.arena);
+    return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stagecoach inspect: what a model holds, without reading its weights. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/pairs.h"
+#include "launch/app.h"
+#include "ops/op.h"
+#include "ops/schema.h"
+
+struct sc_op_count {
+    const char *domain, *op;
+    int version, n;
+    bool supported;
+};
+
+static int by_operator(const void *a, const void *b)
+{
+    const struct sc_op_count *x = a, *y = b;
+    const int domains = strcmp(x->domain, y->domain);
+    return domains ? domains : strcmp(x->op, y->op);
+}
+
+static void print_dims(const struct sc_model *model, const struct sc_fact *fact)
+{
+    static const char *const kinds[] = {"unknown", "", "sequence of ", "optional ", "state "};
+    printf("%s%s", kinds[fact->kind], fact->type == SC_TYPE_NONE ? "?" : sc_type_name(fact->type));
+    if (fact->rank < 0) {
+        printf(" (any rank)");
+        return;
+    }
+    printf("[");
+    for (int d = 0; d < fact->rank; d++) {
+        const int64_t dim = fact->dims[d];
+        fputs(d ? ", " : "", stdout);
+        if (dim >= 0) {
+            printf("%" PRId64, dim);
+        } else if (dim == SC_DIM_UNKNOWN || -2 - dim >= model->n_symbols) {
+            printf("?");
+        } else {
+            printf("%s", model->symbols[-2 - dim]);
+        }
+    }
+    printf("]");
+}
+
+static void print_values(const struct sc_model *model, const char *title, int n, const int *values)
+{
+    printf("%s\n", title);
+    for (int i = 0; i < n; i++) {
+        const struct sc_graph_value *value = &model->graph->values[values[i]];
+        printf("  %-32s ", value->name);
+        print_dims(model, &value->fact);
+        fputs(value->weight >= 0 ? "  (has a default)\n" : "\n", stdout);
+    }
+}
+
+/* Operators of the main graph and all bodies, by name. */
+static enum sc_status count_operators(const struct sc_graph *graph, int *n, int *capacity, struct sc_op_count **counts)
+{
+    for (int m = 0; m < graph->n_nodes; m++) {
+        const struct sc_node *node = &graph->nodes[m];
+        int at = 0;
+        while (
+            at < *n && (strcmp((*counts)[at].op, node->op) != 0 || strcmp((*counts)[at].domain, node->domain) != 0)) {
+            at++;
+        }
+        if (at == *capacity) {
+            *capacity = 2 * *capacity + 16;
+            struct sc_op_count *bigger = realloc(*counts, (size_t)*capacity * sizeof *bigger);
+            if (!bigger) {
+                return sc_fail(SC_NO_MEMORY, "out of memory for %d operators", *capacity);
+            }
+            *counts = bigger;
+        }
+        if (at == *n) {
+            (*counts)[(*n)++] = (struct sc_op_count){.domain = node->domain,
+                .op = node->op,
+                .version = node->version,
+                .supported = sc_op_find(node->domain, node->op, node->version) != NULL};
+        }
+        (*counts)[at].n++;
+        for (int a = 0; a < node->n_attributes; a++) {
+            const struct sc_attribute *attribute = &node->attributes[a];
+            const bool bodies = attribute->type == SC_ATTRIBUTE_GRAPH || attribute->type == SC_ATTRIBUTE_GRAPHS;
+            for (int g = 0; bodies && g < attribute->n; g++) {
+                SC_TRY(count_operators(&attribute->u.graph[g], n, capacity, counts));
+            }
+        }
+    }
+    return SC_OK;
+}
+
+static int print_operators(int n, struct sc_op_count *counts)
+{
+    int missing = 0;
+    if (n > 1) {
+        qsort(counts, (size_t)n, sizeof *counts, by_operator);
+    }
+    printf("operators\n");
+    for (int i = 0; i < n; i++) {
+        printf("  %5d  %s%s%s%s\n", counts[i].n, counts[i].domain, counts[i].domain[0] ? "." : "", counts[i].op,
+            counts[i].supported ? "" : "  NOT SUPPORTED");
+        missing += !counts[i].supported;
+    }
+    return missing;
+}
+
+static void print_head(const struct sc_model *model)
+{
+    const struct sc_graph *graph = model->graph;
+    int64_t bytes = 0;
+    for (int w = 0; w < graph->n_weights; w++) {
+        bytes += (int64_t)sc_weight_bytes(&graph->weights[w]);
+    }
+    printf("%s: IR version %" PRId64 ", opset", model->path, model->ir_version);
+    for (int o = 0; o < model->n_opsets; o++) {
+        printf("%s %s%s%d", o ? "," : "", model->opsets[o].domain, model->opsets[o].domain[0] ? " " : "",
+            model->opsets[o].version);
+    }
+    printf(", producer '%s'\n", model->producer ? model->producer : "");
+    printf("%d nodes, %d weights of %.1f MiB in %d file%s, fingerprint %016" PRIx64 "\n", graph->n_nodes,
+        graph->n_weights, (double)bytes / 1048576.0, model->n_files, model->n_files == 1 ? "" : "s",
+        model->fingerprint);
+}
+
+static enum sc_status print_pairs(struct sc_model *model)
+{
+    static const char *const kinds[] = {"paged, appended in place", "dense, made anew each step"};
+    struct sc_state_pair *pairs;
+    int n;
+    if (sc_pairs_find(model, &n, &pairs) != SC_OK) {
+        printf("states\n  %s\n", sc_error_last()->text);
+        return SC_OK;
+    }
+    if (n > 0) {
+        printf("states\n");
+    }
+    for (int p = 0; p < n; p++) {
+        printf("  %s -> %s  (%s)\n", model->graph->values[pairs[p].in].name, model->graph->values[pairs[p].out].name,
+            kinds[pairs[p].kind]);
+    }
+    return SC_OK;
+}
+
+static enum sc_status inspect(struct sc_model *model)
+{
+    struct sc_op_count *counts = NULL;
+    int n = 0, capacity = 0;
+    print_head(model);
+    print_values(model, "inputs", model->graph->n_inputs, model->graph->inputs);
+    print_values(model, "outputs", model->graph->n_outputs, model->graph->outputs);
+    SC_TRY(print_pairs(model));
+    const enum sc_status status = count_operators(model->graph, &n, &capacity, &counts);
+    if (status == SC_OK) {
+        const int missing = print_operators(n, counts);
+        printf("%d of %d operators are not supported\n", missing, n);
+    }
+    free(counts);
+    return status == SC_OK ? sc_check_graph(model->graph) : status;
+}
+
+enum sc_status sc_command_inspect(struct sc_app *app)
+{
+    struct sc_model *model;
+    SC_TRY(sc_model_open(sc_options_text(app->options, "model"), &model));
+    const enum sc_status status = inspect(model);
+    sc_model_close(model);
+    return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stagecoach plan: the cut of a model, without running it and without MPI. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/feeds.h"
+#include "decode/pairs.h"
+#include "launch/app.h"
+#include "launch/inputs.h"
+#include "ops/schema.h"
+#include "partitioner/report.h"
+#include "passes/passes.h"
+#include "runtime/planning.h"
+
+#define SC_PLAN_CONTEXT 4096
+
+struct sc_planner_run {
+    struct sc_app *app;
+    struct sc_arena arena;
+    struct sc_model *model;
+    struct sc_feeds *feeds;
+    struct sc_plan *plan;
+    struct sc_state_pair *pairs;
+    int n_pairs;
+};
+
+/* Sizes to plan for: one step of decoding in the middle of the context for a decoder, declared dims and -d for the
+ * others. */
+static enum sc_status input_facts(struct sc_planner_run *run, int64_t context, struct sc_fact **facts)
+{
+    const struct sc_options *options = run->app->options;
+    const struct sc_graph *graph = run->model->graph;
+    const char *const *dims;
+    const int n_dims = sc_options_list(options, "dim", &dims);
+    *facts = sc_arena_array(&run->arena, (size_t)graph->n_inputs + 1, sizeof **facts);
+    if (!*facts) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < graph->n_inputs; i++) {
+        (*facts)[i] = graph->values[graph->inputs[i]].fact;
+    }
+    if (run->n_pairs > 0 && n_dims == 0 &&
+        sc_feeds_create(graph, run->n_pairs, run->pairs, sc_options_int(options, "ubatch"), context, &run->feeds) ==
+            SC_OK) {
+        sc_feeds_facts(run->feeds, 1, context / 2, *facts);
+        return SC_OK;
+    }
+    return sc_inputs_settle_dims(run->model, n_dims, dims, graph->n_inputs, *facts);
+}
+
+static enum sc_status write_plan(struct sc_planner_run *run, const char *path)
+{
+    char *text;
+    SC_TRY(sc_plan_write(run->plan, run->model, &text));
+    const enum sc_status status = sc_file_write(path, text, strlen(text));
+    free(text);
+    return status;
+}
+
+static enum sc_status plan(struct sc_planner_run *run)
+{
+    const struct sc_options *options = run->app->options;
+    const int n_stages = (int)sc_options_int(options, "pp");
+    struct sc_planning planning = {.n_ranks = n_stages > 0 ? n_stages : 1,
+        .n_stages = n_stages,
+        .plan_path = sc_options_text(options, "plan"),
+        .random = sc_options_given(options, "random-plan"),
+        .random_seed = (uint64_t)sc_options_int(options, "random-plan"),
+        .memory_bytes = sc_options_int(options, "memory"),
+        .n_slots = 1,
+        .context = sc_options_int(options, "ctx")};
+    struct sc_fact *given, *facts;
+    bool *is_state;
+    const char *table;
+    planning.context = planning.context > 0 ? planning.context : SC_PLAN_CONTEXT;
+    SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
+    SC_TRY(sc_check_graph(run->model->graph));
+    SC_TRY(sc_pairs_find(run->model, &run->n_pairs, &run->pairs));
+    SC_TRY(input_facts(run, planning.context, &given));
+    SC_TRY(sc_kernels_best(&planning.kernels));
+    SC_TRY(sc_planning_mark_states(run->model, run->n_pairs, run->pairs, &run->arena, &is_state));
+    SC_TRY(sc_passes_run(run->model, planning.kernels));
+    planning.n_pairs = run->n_pairs;
+    planning.pairs = run->pairs;
+    planning.input_facts = given;
+    SC_TRY(sc_planning_make(run->model, &planning, is_state, &run->arena, &facts, &run->plan));
+    SC_TRY(sc_plan_table(run->plan, run->model, run->model->graph, facts, is_state, &run->arena, &table));
+    fputs(table, stdout);
+    const char *path = sc_options_text(options, "output");
+    return path ? write_plan(run, path) : SC_OK;
+}
+
+enum sc_status sc_command_plan(struct sc_app *app)
+{
+    struct sc_planner_run run = {.app = app};
+    const enum sc_status status = plan(&run);
+    sc_plan_free(run.plan);
+    sc_feeds_free(run.feeds);
+    sc_model_close(run.model);
+    sc_arena_release(&run.arena);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The program: parse, open the world if the command needs one, run it, print what went wrong once. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/app.h"
+#include "launch/help.h"
+#include "launch/mpirun.h"
+
+struct command {
+    enum sc_status (*run)(struct sc_app *app);
+    bool parallel; /* runs on every rank, together */
+};
+
+static const struct command commands[SC_N_COMMANDS] = {
+    [SC_COMMAND_INSPECT] = {sc_command_inspect, false},
+    [SC_COMMAND_OPS] = {sc_command_ops, false},
+    [SC_COMMAND_PLAN] = {sc_command_plan, false},
+    [SC_COMMAND_RUN] = {sc_command_run, true},
+    [SC_COMMAND_VERIFY] = {sc_command_verify, true},
+    [SC_COMMAND_GENERATE] = {sc_command_generate, true},
+};
+
+static int run_command(struct sc_app *app)
+{
+    const struct command *command = &commands[app->options->command];
+    enum sc_status status = command->parallel ? sc_app_open_world(app) : SC_OK;
+    if (status == SC_OK) {
+        status = command->run(app);
+    }
+    const bool speaks = app->world ? sc_app_is_root(app) : sc_world_launch_rank() <= 0;
+    if (status == SC_OK && fflush(stdout) != 0) {
+        status = sc_fail(SC_IO, "standard output cannot be written");
+    }
+    if (status != SC_OK && speaks && sc_error_last()->text[0]) {
+        sc_app_print_error(app);
+    }
+    sc_world_free(app->world);
+    return sc_app_exit_code(status);
+}
+
+int main(int argc, char **argv)
+{
+    struct sc_options options = {0};
+    struct sc_app app = {.options = &options, .command = "", .log = {.fd = STDERR_FILENO, .rank = -1, .speaks = 1}};
+    const enum sc_status parsed = sc_options_parse(argc, (const char *const *)argv, &options);
+    int code = SC_EXIT_OK;
+    if (options.command >= 0) {
+        app.command = sc_command_rows()[options.command].name;
+    }
+    if (parsed != SC_OK) {
+        if (sc_world_launch_rank() <= 0) { /* every rank has read the same words */
+            sc_app_print_error(&app);
+        }
+        code = sc_app_exit_code(parsed);
+    } else if (sc_options_flag(&options, "help")) {
+        sc_help_command(stdout, (enum sc_command)options.command);
+    } else if (options.command == SC_COMMAND_HELP) {
+        code = sc_app_exit_code(sc_help_print(stdout, &options));
+        if (code != SC_EXIT_OK) {
+            sc_app_print_error(&app);
+        }
+    } else if (options.command == SC_COMMAND_VERSION) {
+        printf("stagecoach %s\n", SC_VERSION);
+    } else if (options.command == SC_COMMAND_LAUNCH) {
+        code = sc_launch_main(argc, argv);
+    } else {
+        app.log.level = (enum sc_log_level)sc_options_choice(&options, "log-level");
+        code = run_command(&app);
+    }
+    sc_options_release(&options);
+    return code;
+}

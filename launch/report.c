@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plan's table comes from the partitioner; the ranks' table from their reports. */
+#include "launch/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "partitioner/report.h"
+
+enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_model *model, FILE *out)
+{
+    struct sc_arena arena = {0};
+    const char *text = NULL;
+    const enum sc_status status = sc_plan_table(sc_session_plan(session), model, model->graph,
+        sc_session_facts(session), sc_session_is_state(session), &arena, &text);
+    if (status == SC_OK) {
+        fputs(text, out);
+    }
+    sc_arena_release(&arena);
+    return status;
+}
+
+/* The stages of a rank as "0" or "2-4". */
+static void stages_of(const struct sc_plan *plan, int rank, char *text, size_t bytes)
+{
+    int first = -1, last = -1;
+    for (int s = 0; s < plan->n_stages; s++) {
+        if (plan->stages[s].ranks[0] == rank) {
+            first = first < 0 ? s : first;
+            last = s;
+        }
+    }
+    if (first < 0) {
+        snprintf(text, bytes, "-");
+    } else if (first == last) {
+        snprintf(text, bytes, "%d", first);
+    } else {
+        snprintf(text, bytes, "%d-%d", first, last);
+    }
+}
+
+static void print_rank(const struct sc_plan *plan, const struct sc_rank_report *report, int rank, FILE *out)
+{
+    const double total = (double)(report->busy_ns + report->wait_ns + report->send_ns);
+    const double share = total > 0 ? 100.0 / total : 0, mib = 1.0 / 1048576.0;
+    char stages[32];
+    stages_of(plan, rank, stages, sizeof stages);
+    fprintf(out, "%4d  %-16.16s %-7s %7d  %5.1f %%  %5.1f %%  %5.1f %%  %9.1f  %7.1f  %7.1f  %9" PRId64 " %10.2f\n",
+        rank, report->host, stages, report->n_threads, (double)report->busy_ns * share, (double)report->wait_ns * share,
+        (double)report->send_ns * share, (double)(report->own_weight_bytes + report->mapped_weight_bytes) * mib,
+        (double)report->state_bytes * mib, (double)report->frame_bytes * mib, report->sent_messages,
+        (double)report->sent_bytes * mib);
+}
+
+enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *world, FILE *out)
+{
+    const int size = sc_world_size(world);
+    const bool root = sc_world_rank(world) == 0;
+    struct sc_rank_report *reports = root ? calloc((size_t)size, sizeof *reports) : NULL;
+    if (root && !reports) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %d reports", size);
+    }
+    const enum sc_status status = sc_session_report(session, reports);
+    if (status == SC_OK && root) {
+        fprintf(out,
+            "rank  host             stage   threads    busy     wait     send  weights   caches   frames   messages    "
+            "   sent\n"
+            "                                                                    MiB      MiB      MiB                 "
+            "  MiB\n");
+        for (int r = 0; r < size; r++) {
+            print_rank(sc_session_plan(session), &reports[r], r, out);
+        }
+    }
+    free(reports);
+    return status;
+}
