@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One decoder against recorded logits, and against itself: every cut, thread count and prompt chunk gives the same
+ * bits.
+ *
+ * usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/decoder/ranks.h"
+#include "tests/decoder/reference.h"
+
+/* A logit of our own arithmetic may differ from ONNX Runtime's by sums in another order: 1e-4 on values of up to 20. */
+#define SC_LOGIT_TOLERANCE 1e-4
+/* Where the two best are closer than this, either may come first. */
+#define SC_MARGIN 1e-3
+#define SC_BITS_STEPS 12
+
+struct run {
+    const struct sc_reference_prompt *prompt;
+    const struct sc_tensor *rows; /* whole recorded rows, or NULL */
+    const float *want; /* bits to match, [steps][vocabulary]; NULL */
+    float *got; /* bits to keep; NULL */
+    int64_t n_steps, step, vocabulary;
+    double worst; /* largest difference from a recorded logit */
+    int64_t wrong_tokens, wrong_bits;
+};
+
+static void check_recorded(struct run *run, const float *logits)
+{
+    const int64_t s = run->step;
+    for (int k = 0; k < SC_REFERENCE_TOP; k++) {
+        const double off = fabs((double)logits[run->prompt->top[s][k].id] - run->prompt->top[s][k].logit);
+        run->worst = off > run->worst || isnan(off) ? off : run->worst;
+    }
+    for (int64_t v = 0; run->rows && s < run->rows->dims[0] && v < run->vocabulary; v++) {
+        const double off = fabs((double)logits[v] - (double)((const float *)run->rows->data)[s * run->vocabulary + v]);
+        run->worst = off > run->worst || isnan(off) ? off : run->worst;
+    }
+    int64_t best = 0;
+    for (int64_t v = 1; v < run->vocabulary; v++) {
+        best = logits[v] > logits[best] ? v : best;
+    }
+    const bool clear = run->prompt->top[s][0].logit - run->prompt->top[s][1].logit > SC_MARGIN;
+    run->wrong_tokens += clear && best != run->prompt->greedy[s];
+}
+
+static void on_logits(void *arg, const float *logits)
+{
+    struct run *run = arg;
+    if (run->step >= run->n_steps) {
+        return; /* the row after the last forced token */
+    }
+    const size_t bytes = (size_t)run->vocabulary * sizeof *logits;
+    if (run->got) {
+        memcpy(run->got + run->step * run->vocabulary, logits, bytes);
+    } else if (run->want) {
+        run->wrong_bits += memcmp(run->want + run->step * run->vocabulary, logits, bytes) != 0;
+    } else {
+        check_recorded(run, logits);
+    }
+    run->step++;
+}
+
+static enum sc_status drive(void *arg, struct sc_decoder *decoder)
+{
+    struct run *run = arg;
+    const int64_t room = sc_decoder_context(decoder) - run->prompt->n_ids;
+    run->vocabulary = sc_decoder_vocabulary(decoder);
+    run->n_steps = run->n_steps < room ? run->n_steps : room;
+    struct sc_generation generation = {
+        .n_predict = run->n_steps, .forced = run->prompt->greedy, .on_logits = on_logits, .arg = run};
+    SC_TRY(sc_decoder_generate(decoder, run->prompt->ids, run->prompt->n_ids, &generation));
+    return run->step == run->n_steps ? SC_OK
+                                     : sc_fail(SC_INTERNAL, "%d steps of %d", (int)run->step, (int)run->n_steps);
+}
+
+struct config {
+    int n_ranks, n_stages, n_threads, chunk;
+    bool random;
+    uint64_t seed;
+};
+
+static enum sc_status run_config(const char *model, const struct config *config, struct run *run, int *n_stages)
+{
+    struct sc_ranks ranks = {.n = config->n_ranks,
+        .model = model,
+        .options = {.chunk = config->chunk,
+            .logits_home = true,
+            .session = {.n_stages = config->n_stages,
+                .n_threads = config->n_threads,
+                .random_plan = config->random,
+                .plan_seed = config->seed,
+                .pin = -1,
+                .log = {.fd = -1}}},
+        .drive = drive,
+        .arg = run};
+    run->step = 0;
+    const enum sc_status status = sc_ranks_run(&ranks);
+    *n_stages = ranks.n_stages;
+    return status;
+}
+
+struct counts {
+    int passed, failed;
+};
+
+static void tell(struct counts *counts, bool good, const char *name, const char *why)
+{
+    if (good) {
+        counts->passed++;
+    } else {
+        counts->failed++;
+        printf("FAIL %s: %s\n", name, why);
+    }
+    fflush(stdout);
+}
+
+static void test_recorded(const char *model, const struct sc_reference *reference, struct counts *counts)
+{
+    double worst = 0;
+    for (int p = 0; p < reference->n_prompts; p++) {
+        const struct config config = {.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 64};
+        struct run run = {.prompt = &reference->prompts[p],
+            .rows = p == 0 ? &reference->logits : NULL,
+            .n_steps = reference->prompts[p].n_steps};
+        int n_stages;
+        char name[64], why[256];
+        const enum sc_status status = run_config(model, &config, &run, &n_stages);
+        snprintf(name, sizeof name, "recorded_prompt_%d", p);
+        snprintf(why, sizeof why, "%.120s; worst logit off by %.3g, %" PRId64 " wrong tokens in %" PRId64 " steps",
+            status == SC_OK ? "" : sc_error_last()->text, run.worst, run.wrong_tokens, run.n_steps);
+        tell(counts, status == SC_OK && run.worst <= SC_LOGIT_TOLERANCE && run.wrong_tokens == 0, name, why);
+        worst = run.worst > worst ? run.worst : worst;
+    }
+    printf("recorded: worst logit off by %.3g (tolerance %.0e)\n", worst, SC_LOGIT_TOLERANCE);
+}
+
+/* The longest recorded prompt followed by its first answers, so that chunks of 7 and 64 are cut at different places. */
+static struct sc_reference_prompt long_prompt(const struct sc_reference *reference, struct sc_arena *arena)
+{
+    const struct sc_reference_prompt *from = &reference->prompts[reference->n_prompts - 1];
+    struct sc_reference_prompt made = *from;
+    const int64_t moved = 70;
+    made.ids = sc_arena_array(arena, (size_t)(from->n_ids + moved), sizeof *made.ids);
+    if (!made.ids) {
+        abort();
+    }
+    memcpy(made.ids, from->ids, (size_t)from->n_ids * sizeof *made.ids);
+    memcpy(made.ids + from->n_ids, from->greedy, (size_t)moved * sizeof *made.ids);
+    memmove(made.greedy, made.greedy + moved, (size_t)(from->n_steps - moved) * sizeof *made.greedy);
+    made.n_ids = from->n_ids + moved;
+    made.n_steps = from->n_steps - moved;
+    return made;
+}
+
+static void test_bits(const char *model, const struct sc_reference *reference, struct counts *counts)
+{
+    struct sc_arena arena = {0};
+    const struct sc_reference_prompt prompt = long_prompt(reference, &arena);
+    const int64_t vocabulary = reference->logits.dims[1];
+    float *want = sc_arena_array(&arena, (size_t)(SC_BITS_STEPS * vocabulary), sizeof *want);
+    struct config configs[64];
+    int n = 0, most_stages = 0;
+    configs[n++] = (struct config){.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 1000};
+    static const int stages[] = {1, 2, 3, 6}, chunks[] = {1, 7, 64};
+    for (int s = 0; s < 4; s++) {
+        for (int c = 0; c < 3; c++) {
+            configs[n++] =
+                (struct config){.n_ranks = stages[s], .n_stages = stages[s], .n_threads = 1, .chunk = chunks[c]};
+        }
+        configs[n++] = (struct config){.n_ranks = stages[s], .n_stages = stages[s], .n_threads = 2, .chunk = 64};
+    }
+    for (int seed = 0; seed < 20; seed++) {
+        configs[n++] = (struct config){.n_ranks = 1 + seed % 4,
+            .n_stages = 2 + seed % 6,
+            .n_threads = 1 + seed % 2,
+            .chunk = 7,
+            .random = true,
+            .seed = (uint64_t)seed};
+    }
+    for (int i = 0; i < n && want; i++) {
+        struct run run = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .got = i ? NULL : want, .want = i ? want : NULL};
+        int n_stages = 0;
+        char name[96], why[256];
+        const enum sc_status status = run_config(model, &configs[i], &run, &n_stages);
+        snprintf(name, sizeof name, "bits_ranks_%d_pp_%d_t_%d_ub_%d%s%d", configs[i].n_ranks, configs[i].n_stages,
+            configs[i].n_threads, configs[i].chunk, configs[i].random ? "_random_" : "_", (int)configs[i].seed);
+        snprintf(why, sizeof why, "%.120s; %" PRId64 " of %" PRId64 " rows differ on %d stages",
+            status == SC_OK ? "" : sc_error_last()->text, run.wrong_bits, run.n_steps, n_stages);
+        tell(counts, status == SC_OK && run.wrong_bits == 0 && n_stages == configs[i].n_stages, name, why);
+        most_stages = n_stages > most_stages ? n_stages : most_stages;
+    }
+    printf("bits: %d ways of running compared, on up to %d stages\n", n, most_stages);
+    sc_arena_release(&arena);
+}
+
+int main(int argc, char **argv)
+{
+    struct sc_arena arena = {0};
+    struct sc_reference reference;
+    struct counts counts = {0, 0};
+    if (argc != 3) {
+        fprintf(stderr, "usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER\n");
+        return 2;
+    }
+    if (sc_reference_read(argv[2], &arena, &reference) != SC_OK) {
+        fprintf(stderr, "decoder_test: %s\n", sc_error_last()->text);
+        return 2;
+    }
+    test_recorded(argv[1], &reference, &counts);
+    test_bits(argv[1], &reference, &counts);
+    sc_arena_release(&arena);
+    printf("%d passed, %d failed\n", counts.passed, counts.failed);
+    return counts.failed != 0;
+}
