@@ -17,7 +17,7 @@
 struct layout {
     int64_t tile_q, rows; /* queries and rows (queries x heads of the group) of a part */
     int64_t score_stride, v_stride;
-    size_t q, scores, sums, row, acc, k, v, raw, total;
+    size_t q, scores, sums, row, acc, k, wide, v, raw, total;
 };
 
 struct job {
@@ -34,7 +34,7 @@ struct part {
     int64_t from, to; /* keys of the score rows; from is a multiple of BLOCK */
     int64_t common_from, common_to; /* keys that every row with a visible key sees */
     const struct sc_state_view *keys, *values;
-    float *q, *scores, *sums, *row, *acc, *k, *v;
+    float *q, *scores, *sums, *row, *acc, *k, *wide, *v;
     void *raw;
 };
 
@@ -75,7 +75,10 @@ static struct layout layout_of(const struct sc_attention *a, int64_t length)
     l.acc = take(&l, l.rows * l.v_stride);
     l.k = take(&l, BLOCK * a->qk_width);
     l.v = take(&l, BLOCK * l.v_stride);
-    l.raw = take(&l, max64(l.score_stride, BLOCK * a->qk_width)); /* 16-bit words before they are widened */
+    if (a->type != SC_F32) {
+        l.wide = take(&l, BLOCK * a->qk_width); /* keys before they are turned */
+        l.raw = take(&l, max64(l.score_stride, max64(a->qk_width, a->v_width))); /* words before they are widened */
+    }
     return l;
 }
 
@@ -121,24 +124,53 @@ static void store_row(const struct job *job, const float *from, void *data, int6
     }
 }
 
-/* to[d][j] = from[j][d] for n of the 64 columns, zeros in the others. Sixteen d at a time stay in the first cache. */
-#define TURN_BLOCK(name, E)                                                                                            \
-    static void name(const E *from, int64_t row_stride, int64_t column_stride, int64_t n, int64_t width, E *to)        \
-    {                                                                                                                  \
-        for (int64_t d0 = 0; d0 < width; d0 += 16) {                                                                   \
-            const int64_t end = min64(width, d0 + 16);                                                                 \
-            for (int64_t j = 0; j < n; j++) {                                                                          \
-                for (int64_t d = d0; d < end; d++) {                                                                   \
-                    to[d * BLOCK + j] = from[j * row_stride + d * column_stride];                                      \
-                }                                                                                                      \
-            }                                                                                                          \
-            for (int64_t d = d0; n < BLOCK && d < end; d++) {                                                          \
-                memset(to + d * BLOCK + n, 0, (size_t)(BLOCK - n) * sizeof(E));                                        \
-            }                                                                                                          \
-        }                                                                                                              \
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_places __attribute__((vector_size(16)));
+
+static four load_four(const float *from)
+{
+    four x;
+    memcpy(&x, from, sizeof(x));
+    return x;
+}
+
+/* Turns 4 x 4 numbers. */
+static void turn_four(const float *from, int64_t row_stride, float *to)
+{
+    const four_places low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, front = {0, 1, 4, 5}, back = {2, 3, 6, 7};
+    const four a = load_four(from), b = load_four(from + row_stride);
+    const four c = load_four(from + 2 * row_stride), d = load_four(from + 3 * row_stride);
+    const four ab_low = __builtin_shuffle(a, b, low), ab_high = __builtin_shuffle(a, b, high);
+    const four cd_low = __builtin_shuffle(c, d, low), cd_high = __builtin_shuffle(c, d, high);
+    const four rows[4] = {__builtin_shuffle(ab_low, cd_low, front), __builtin_shuffle(ab_low, cd_low, back),
+        __builtin_shuffle(ab_high, cd_high, front), __builtin_shuffle(ab_high, cd_high, back)};
+    for (int i = 0; i < 4; i++) {
+        memcpy(to + i * BLOCK, &rows[i], sizeof(rows[i]));
     }
-TURN_BLOCK(turn_block_32, float)
-TURN_BLOCK(turn_block_16, uint16_t)
+}
+
+/* to[d][j] = from[j][d] for n of the 64 columns, zeros in the others. Sixteen d at a time stay in the first cache. */
+static void turn_block(
+    const float *from, int64_t row_stride, int64_t column_stride, int64_t n, int64_t width, float *to)
+{
+    for (int64_t d0 = 0; d0 < width; d0 += 16) {
+        const int64_t end = min64(width, d0 + 16);
+        int64_t j = 0;
+        for (; column_stride == 1 && end - d0 == 16 && j + 4 <= n; j += 4) {
+            for (int64_t d = d0; d < end; d += 4) {
+                turn_four(from + j * row_stride + d, row_stride, to + d * BLOCK + j);
+            }
+        }
+        for (; j < n; j++) {
+            for (int64_t d = d0; d < end; d++) {
+                to[d * BLOCK + j] = from[j * row_stride + d * column_stride];
+            }
+        }
+        for (int64_t d = d0; n < BLOCK && d < end; d++) {
+            memset(to + d * BLOCK + n, 0, (size_t)(BLOCK - n) * sizeof(float));
+        }
+    }
+}
 
 /* The block of keys from `key` on as f32 [width][64]: in place where the page is laid out so. */
 static const float *key_block(const struct job *job, const struct part *p, int64_t key)
@@ -153,15 +185,18 @@ static const float *key_block(const struct job *job, const struct part *p, int64
         if (ready) {
             return from;
         }
-        turn_block_32(from, view->row_stride, view->column_stride, n, a->qk_width, p->k);
+        turn_block(from, view->row_stride, view->column_stride, n, a->qk_width, p->k);
         return p->k;
     }
-    const uint16_t *from = (const uint16_t *)page + at;
-    if (!ready) {
-        turn_block_16(from, view->row_stride, view->column_stride, n, a->qk_width, p->raw);
-        from = p->raw;
+    if (ready) {
+        widen(job->kernels, a->type, (const uint16_t *)page + at, p->k, BLOCK * a->qk_width);
+        return p->k;
     }
-    widen(job->kernels, a->type, from, p->k, BLOCK * a->qk_width);
+    for (int64_t j = 0; j < n; j++) {
+        load_row(
+            job, page, at + j * view->row_stride, view->column_stride, a->qk_width, p->raw, p->wide + j * a->qk_width);
+    }
+    turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
     return p->k;
 }
 
@@ -410,6 +445,7 @@ static void run_part(void *arg, int64_t index, int worker)
         .row = scratch + l->row,
         .acc = scratch + l->acc,
         .k = scratch + l->k,
+        .wide = scratch + l->wide,
         .v = scratch + l->v,
         .raw = scratch + l->raw};
     p.first_q = index % job->n_tiles * l->tile_q;
