@@ -200,7 +200,8 @@ static bool all_done(const struct sc_session *session)
     return true;
 }
 
-enum sc_status sc_session_serve(struct sc_session *session)
+/* Runs stages until rank 0 has said how many microbatches there were and all of them are through. */
+static enum sc_status run_to_end(struct sc_session *session)
 {
     for (int64_t idle = 0; !all_done(session);) {
         bool did;
@@ -210,7 +211,12 @@ enum sc_status sc_session_serve(struct sc_session *session)
             sc_world_pause(session->world, idle);
         }
     }
-    return SC_OK;
+    return sc_world_agree(session->world, SC_OK); /* nobody leaves while another still listens to it */
+}
+
+enum sc_status sc_session_serve(struct sc_session *session)
+{
+    return run_to_end(session);
 }
 
 static enum sc_status send_end(struct sc_session *session, int peer)
@@ -239,7 +245,7 @@ enum sc_status sc_session_finish(struct sc_session *session)
         SC_TRY(send_end(session, peer));
     }
     session->end_seq = session->submitted;
-    return sc_session_serve(session);
+    return run_to_end(session);
 }
 
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports)

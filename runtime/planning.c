@@ -110,8 +110,7 @@ static enum sc_status group_states(const struct sc_graph *graph, const struct sc
         (*state_bytes)[home] += planning->n_slots * sc_state_pair_bytes(pair, planning->context);
         grouped[home] = true;
         for (int n = 0; n < graph->n_nodes; n++) {
-            const bool follows = pair->kind == SC_STATE_PAGED && reads(&graph->nodes[n], pair->out);
-            if (!graph->nodes[n].dead && (reads(&graph->nodes[n], pair->in) || follows)) {
+            if (!graph->nodes[n].dead && (reads(&graph->nodes[n], pair->in) || reads(&graph->nodes[n], pair->out))) {
                 grouped[n] = true;
                 group[find_group(group, n)] = find_group(group, home);
             }
@@ -120,7 +119,7 @@ static enum sc_status group_states(const struct sc_graph *graph, const struct sc
     for (int n = 0; n < graph->n_nodes; n++) {
         group[n] = grouped[n] ? find_group(group, n) : n;
     }
-    for (int n = 0; n < graph->n_nodes; n++) {
+    for (int n = 0; n < graph->n_nodes; n++) { /* not before: roots were found by way of these */
         group[n] = grouped[n] ? group[n] : -1;
     }
     return SC_OK;

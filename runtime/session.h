@@ -97,7 +97,7 @@ enum sc_status sc_session_serve(struct sc_session *session);
  */
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports);
 
-/* Rank 0: tells the others to stop serving. Called once, before report and close. */
+/* Rank 0: tells the others to stop serving. Called once, before report and close; collective with their serve. */
 enum sc_status sc_session_finish(struct sc_session *session);
 
 void sc_session_close(struct sc_session *session); /* safe on NULL */
