@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ static void describe(const struct sc_world *world, enum sc_status mine, struct s
         *error = *last;
     } else {
         *error = (struct sc_error){.code = (int32_t)mine, .stage = -1, .seq = -1};
-        strncpy(error->text, sc_status_name(mine), sizeof error->text - 1);
+        snprintf(error->text, sizeof error->text, "%s", sc_status_name(mine));
     }
     error->rank = world->rank;
     if (gethostname(error->host, sizeof error->host) != 0) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -13,10 +14,8 @@
 static double rounded(double x)
 {
     char text[32];
-    double value = 0;
     snprintf(text, sizeof text, "%.6g", isfinite(x) ? x : 0);
-    sscanf(text, "%lf", &value);
-    return value;
+    return strtod(text, NULL);
 }
 
 /* Nodes from `first` to `last` as one entry where it is read back so; returns the last node written. */
