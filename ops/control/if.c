@@ -2,6 +2,7 @@
  * If: one of two bodies runs; both see the outer values. What the branches disagree in is unknown before. */
 #include <string.h>
 
+#include "ops/control/stack.h"
 #include "ops/infer.h"
 #include "ops/shape/shape.h"
 
@@ -16,36 +17,13 @@ static enum sc_status params_if(
     struct params *p = *params;
     static const char *const names[2] = {"else_branch", "then_branch"};
     for (int i = 0; i < 2; i++) {
-        const struct sc_attribute *a = sc_node_attribute(node, names[i]);
-        if (!a || a->type != SC_ATTRIBUTE_GRAPH) {
-            return sc_node_fail(graph, node, SC_BAD_MODEL, "there is no graph '%s'", names[i]);
-        }
-        p->branch[i] = a->u.graph;
+        SC_TRY(sc_node_body(graph, node, names[i], &p->branch[i]));
         if (p->branch[i]->n_outputs != node->n_out || p->branch[i]->n_inputs != 0) {
             return sc_node_fail(graph, node, SC_BAD_MODEL, "'%s' has %d inputs and %d outputs, want 0 and %d", names[i],
                 p->branch[i]->n_inputs, p->branch[i]->n_outputs, node->n_out);
         }
     }
     return SC_OK;
-}
-
-/* What holds whichever branch runs. */
-static void agree(const struct sc_fact *a, const struct sc_fact *b, struct sc_fact *out)
-{
-    if (a->kind != b->kind) {
-        sc_fact_init(out);
-        return;
-    }
-    *out = *a;
-    out->value = NULL;
-    out->type = a->type == b->type ? a->type : SC_TYPE_NONE;
-    if (a->rank != b->rank) {
-        out->rank = -1;
-        return;
-    }
-    for (int i = 0; i < a->rank; i++) {
-        out->dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : SC_DIM_UNKNOWN;
-    }
 }
 
 static bool known_condition(const struct sc_fact *fact, int *branch)
@@ -80,7 +58,7 @@ static enum sc_status infer_if(struct sc_infer *infer)
         if (infer->out[o] && known) {
             *infer->out[o] = facts[branch * n + o];
         } else if (infer->out[o]) {
-            agree(&facts[o], &facts[n + o], infer->out[o]);
+            sc_fact_join(&facts[o], &facts[n + o], infer->out[o]); /* what holds whichever runs */
         }
     }
     return SC_OK;

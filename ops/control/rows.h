@@ -6,5 +6,9 @@
 #include "ops/families.h"
 
 extern const struct sc_op sc_ops_control_if[];
+extern const struct sc_op sc_ops_control_loop[];
+extern const struct sc_op sc_ops_control_optional[];
+extern const struct sc_op sc_ops_control_scan[];
+extern const struct sc_op sc_ops_control_sequence[];
 
 #endif

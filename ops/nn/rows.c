@@ -4,6 +4,7 @@
 
 static const struct sc_family_entry entries[] = {
     {"Attention", sc_ops_nn_attention},
+    {"Gemm", sc_ops_nn_gemm},
     {"LayerNormalization", sc_ops_nn_row_norm},
     {"MatMul", sc_ops_nn_matmul},
     {"RMSNormalization", sc_ops_nn_row_norm},

@@ -6,6 +6,7 @@
 #include "ops/families.h"
 
 extern const struct sc_op sc_ops_nn_attention[];
+extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_matmul[];
 extern const struct sc_op sc_ops_nn_rotary[];
 extern const struct sc_op sc_ops_nn_row_norm[];

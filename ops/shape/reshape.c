@@ -26,6 +26,7 @@ static enum sc_status infer_identity(struct sc_infer *infer)
     return SC_OK;
 }
 
+/* Any kind of value; so the row takes no strided input, which only a tensor can be made dense of. */
 static void run_identity(const struct sc_call *call)
 {
     *call->out[0] = *call->in[0];
@@ -299,7 +300,7 @@ static enum sc_status infer_unsqueeze(struct sc_infer *infer)
 
 #define IDENTITY(version)                                                                                              \
     {                                                                                                                  \
-        .domain = "", .name = "Identity", .since = (version), .flags = SC_OP_PURE | SC_OP_VIEW, .strided = 1,          \
+        .domain = "", .name = "Identity", .since = (version), .flags = SC_OP_PURE | SC_OP_VIEW,                        \
         .infer = infer_identity, .run = run_identity                                                                   \
     }
 #define RESHAPE(version)                                                                                               \
