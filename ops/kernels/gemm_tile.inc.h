@@ -23,9 +23,16 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
 #pragma GCC unroll 8
         for (int p = 0; p < P; p++) {
             sum[m][p] = v_zero();
-            if (t->accumulate != 0) {
-                sum[m][p] = v_load_n(c + m * t->c_stride + p * 16, p == P - 1 ? last : 16);
+        }
+    }
+    if (t->accumulate != 0) {
+#pragma GCC unroll 8
+        for (int m = 0; m < M; m++) {
+#pragma GCC unroll 8
+            for (int p = 0; p < P - 1; p++) {
+                sum[m][p] = v_load(c + m * t->c_stride + p * 16);
             }
+            sum[m][P - 1] = v_load_n(c + m * t->c_stride + (P - 1) * 16, last);
         }
     }
     for (int64_t k = 0; k < t->k; k++) {
