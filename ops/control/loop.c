@@ -91,6 +91,11 @@ static enum sc_status infer_loop(struct sc_infer *infer)
         }
         if (i < p->n_carried) {
             *to = in[2 + i];
+            if (to->kind == SC_KIND_NONE) { /* an optional goes in, what it holds comes out */
+                *to = out[1 + i];
+                to->value = NULL;
+                to->rank = -1;
+            }
             continue;
         }
         const struct sc_fact *item = &out[1 + i];

@@ -4,9 +4,15 @@
 
 static const struct sc_family_entry entries[] = {
     {"Attention", sc_ops_nn_attention},
+    {"BatchNormalization", sc_ops_nn_channel_norm},
     {"Gemm", sc_ops_nn_gemm},
+    {"GroupNormalization", sc_ops_nn_channel_norm},
+    {"InstanceNormalization", sc_ops_nn_channel_norm},
+    {"LRN", sc_ops_nn_axis_norm},
     {"LayerNormalization", sc_ops_nn_row_norm},
+    {"LpNormalization", sc_ops_nn_axis_norm},
     {"MatMul", sc_ops_nn_matmul},
+    {"MeanVarianceNormalization", sc_ops_nn_axis_norm},
     {"RMSNormalization", sc_ops_nn_row_norm},
     {"RotaryEmbedding", sc_ops_nn_rotary},
     {"TensorScatter", sc_ops_nn_tensor_scatter},

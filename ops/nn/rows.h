@@ -6,6 +6,8 @@
 #include "ops/families.h"
 
 extern const struct sc_op sc_ops_nn_attention[];
+extern const struct sc_op sc_ops_nn_axis_norm[];
+extern const struct sc_op sc_ops_nn_channel_norm[];
 extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_matmul[];
 extern const struct sc_op sc_ops_nn_rotary[];
