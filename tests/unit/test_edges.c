@@ -73,8 +73,8 @@ static void state_read_away_from_home_is_refused(void **state)
     char text[256];
     is_state[fixture_value(&f, "past")] = is_state[fixture_value(&f, "present")] = true;
     assert_int_equal(edges_text(&f, &plan, is_state, text, sizeof text), SC_BAD_INPUT);
-    assert_string_equal(sc_error_last()->text,
-        "state 'present' is made in stage 0 of the plan and read in stage 1: want one stage");
+    assert_string_equal(
+        sc_error_last()->text, "state 'present' is made in stage 0 of the plan and read in stage 1: want one stage");
 }
 
 static void stage_without_inputs_is_told_to_run(void **state)
