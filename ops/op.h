@@ -9,7 +9,8 @@
 #include "ops/kernels/kernels.h"
 
 /* Facts in, facts out. in[i] is NULL for an absent input, out[i] is NULL for an output that nobody named.
- * Out facts start unknown. infer fills what it can: a dim that it cannot know stays unknown, and is settled by resolve.
+ * Out facts start unknown. Types of in[] that are known obey the schema (sc_check_types ran before). infer fills what
+ * it can: a dim that it cannot know stays unknown, and is settled by resolve.
  */
 struct sc_infer {
     const struct sc_graph *graph;

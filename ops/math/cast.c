@@ -177,7 +177,7 @@ static int write_real(enum sc_type type, const void *element, char *text)
     }
     int digits = 1;
     for (; digits < 17; digits++) {
-        char narrow[8];
+        _Alignas(8) char narrow[8];
         snprintf(text, TEXT_BYTES, "%.*e", digits - 1, value);
         back = strtod(text, NULL);
         sc_convert(SC_F64, &back, type, narrow, 1, SC_CONVERT_SATURATE);

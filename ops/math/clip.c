@@ -9,7 +9,8 @@
 
 struct limits {
     bool has_low, has_high;
-    unsigned char low[8], high[8]; /* of the type that is computed in: f32 for 16-bit floats */
+    _Alignas(8) unsigned char low[8];
+    _Alignas(8) unsigned char high[8]; /* of the type that is computed in: f32 for 16-bit floats */
 };
 
 #define BODY "ops/math/clip.inc.h"

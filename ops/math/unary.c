@@ -172,8 +172,18 @@ static enum sc_status real(const struct sc_node *node, const char *name, float o
     X(cos)                                                                                                             \
     X(neg)                                                                                                             \
     X(abs)                                                                                                             \
-    X(reciprocal) X(floor) X(ceil) X(round) X(relu) X(softplus) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh)         \
-        X(asinh) X(acosh) X(atanh) X(softsign) X(hard_swish) X(mish) X(is_nan) X(sign) X(not ) X(bitwise_not)
+    X(reciprocal)                                                                                                      \
+    X(floor)                                                                                                           \
+    X(ceil)                                                                                                            \
+    X(round)                                                                                                           \
+    X(relu)                                                                                                            \
+    X(softplus)                                                                                                        \
+    X(tan)                                                                                                             \
+    X(asin)                                                                                                            \
+    X(acos)                                                                                                            \
+    X(atan)                                                                                                            \
+    X(sinh)                                                                                                            \
+    X(cosh) X(asinh) X(acosh) X(atanh) X(softsign) X(hard_swish) X(mish) X(is_nan) X(sign) X(not ) X(bitwise_not)
 #define X(name)                                                                                                        \
     static enum sc_status params_##name(SIGNATURE)                                                                     \
     {                                                                                                                  \
