@@ -3,7 +3,6 @@
 #include "ops/tile.h"
 
 #include <assert.h>
-#include <string.h>
 
 void sc_widen(const struct sc_kernels *kernels, enum sc_type type, const void *x, float *y, int64_t n)
 {

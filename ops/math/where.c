@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where moves elements: the width of an element is all that it needs to know of their type. */
-#include <string.h>
-
 #include "ops/broadcast.h"
 #include "ops/infer.h"
 
