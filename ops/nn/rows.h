@@ -8,8 +8,10 @@
 extern const struct sc_op sc_ops_nn_attention[];
 extern const struct sc_op sc_ops_nn_axis_norm[];
 extern const struct sc_op sc_ops_nn_channel_norm[];
+extern const struct sc_op sc_ops_nn_conv[];
 extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_matmul[];
+extern const struct sc_op sc_ops_nn_pool[];
 extern const struct sc_op sc_ops_nn_rotary[];
 extern const struct sc_op sc_ops_nn_row_norm[];
 extern const struct sc_op sc_ops_nn_tensor_scatter[];
