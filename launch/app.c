@@ -18,6 +18,7 @@ int sc_app_exit_code(enum sc_status status)
     case SC_UNSUPPORTED:
     case SC_BAD_INPUT:
     case SC_LIMIT:
+    case SC_IO: /* a file that the user named is not there, or not to be written */
         return SC_EXIT_INPUT;
     default:
         return SC_EXIT_FAILED;
@@ -47,7 +48,8 @@ void sc_app_print_error(const struct sc_app *app)
     if (several && error->rank >= 0) {
         snprintf(where, sizeof where, "rank %d%s%.60s: ", error->rank, error->host[0] ? " on " : "", error->host);
     }
-    const int length = snprintf(line, sizeof line, "stagecoach %s: %s%s\n", app->command, where, error->text);
+    const int length = snprintf(
+        line, sizeof line, "stagecoach%s%s: %s%s\n", *app->command ? " " : "", app->command, where, error->text);
     const size_t bytes = length < (int)sizeof line ? (size_t)length : sizeof line - 1;
     if (write(STDERR_FILENO, line, bytes) < 0) {
         return; /* there is nowhere left to complain */

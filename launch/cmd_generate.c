@@ -20,7 +20,9 @@ struct sc_generator {
     struct sc_decoder *decoder;
     struct sc_tokenizer *tokenizer; /* rank 0 */
     struct sc_tokenizer_stream *stream;
-    int64_t *prompt;
+    const char *text; /* the prompt */
+    size_t text_bytes;
+    int64_t *prompt; /* its tokens */
     size_t n_prompt;
     int64_t eos[16];
     int n_eos;
@@ -85,8 +87,8 @@ static enum sc_status read_prompt(struct sc_generator *generator)
     }
     SC_TRY(sc_tokenizer_encode(
         generator->tokenizer, text, bytes, true, &generator->arena, &generator->n_prompt, &generator->prompt));
-    fwrite(text, 1, bytes, stdout);
-    fflush(stdout);
+    generator->text = text;
+    generator->text_bytes = bytes;
     return SC_OK;
 }
 
@@ -99,7 +101,8 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     }
     SC_TRY(sc_tokenizer_load(path, &generator->tokenizer));
     SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
-    return find_eos(generator);
+    SC_TRY(find_eos(generator));
+    return read_prompt(generator);
 }
 
 static void print_text(struct sc_generator *generator, const char *text, size_t bytes)
@@ -129,7 +132,7 @@ static enum sc_status drive(void *arg)
         .n_eos = sc_options_flag(options, "ignore-eos") ? 0 : generator->n_eos,
         .on_token = on_token,
         .arg = generator};
-    SC_TRY(read_prompt(generator));
+    print_text(generator, generator->text, generator->text_bytes);
     SC_TRY(sc_decoder_generate(
         generator->decoder, generator->prompt, (int64_t)generator->n_prompt, &generator->generation));
     SC_TRY(sc_tokenizer_stream_finish(generator->stream, &text, &bytes));
