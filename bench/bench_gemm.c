@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     printf("    M     K     N |     ours OpenBLAS  BLAS  |    ours    BLAS   sweep  sweep | ours  BLAS\n");
     for (size_t shape = 0; shape < sizeof(shapes) / sizeof(shapes[0]); shape++) {
         for (size_t m = 0; m < sizeof(rows) / sizeof(rows[0]); m++) {
-            if (argc < 2 || atoll(argv[1]) == rows[m]) {
+            if (argc < 2 || strtoll(argv[1], NULL, 10) == rows[m]) {
                 bench(kernels, rows[m], shapes[shape][0], shapes[shape][1]);
             }
         }

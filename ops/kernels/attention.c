@@ -125,7 +125,6 @@ static void store_row(const struct job *job, const float *from, void *data, int6
 }
 
 typedef float four __attribute__((vector_size(16)));
-typedef int32_t four_places __attribute__((vector_size(16)));
 
 static four load_four(const float *from)
 {
@@ -137,13 +136,12 @@ static four load_four(const float *from)
 /* Turns 4 x 4 numbers. */
 static void turn_four(const float *from, int64_t row_stride, float *to)
 {
-    const four_places low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, front = {0, 1, 4, 5}, back = {2, 3, 6, 7};
     const four a = load_four(from), b = load_four(from + row_stride);
     const four c = load_four(from + 2 * row_stride), d = load_four(from + 3 * row_stride);
-    const four ab_low = __builtin_shuffle(a, b, low), ab_high = __builtin_shuffle(a, b, high);
-    const four cd_low = __builtin_shuffle(c, d, low), cd_high = __builtin_shuffle(c, d, high);
-    const four rows[4] = {__builtin_shuffle(ab_low, cd_low, front), __builtin_shuffle(ab_low, cd_low, back),
-        __builtin_shuffle(ab_high, cd_high, front), __builtin_shuffle(ab_high, cd_high, back)};
+    const four ab_low = {a[0], b[0], a[1], b[1]}, ab_high = {a[2], b[2], a[3], b[3]};
+    const four cd_low = {c[0], d[0], c[1], d[1]}, cd_high = {c[2], d[2], c[3], d[3]};
+    const four rows[4] = {{ab_low[0], ab_low[1], cd_low[0], cd_low[1]}, {ab_low[2], ab_low[3], cd_low[2], cd_low[3]},
+        {ab_high[0], ab_high[1], cd_high[0], cd_high[1]}, {ab_high[2], ab_high[3], cd_high[2], cd_high[3]}};
     for (int i = 0; i < 4; i++) {
         memcpy(to + i * BLOCK, &rows[i], sizeof(rows[i]));
     }

@@ -17,8 +17,21 @@ enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
     X(log)                                                                                                             \
     X(sqrt)                                                                                                            \
     X(tanh)                                                                                                            \
-    X(sigmoid) X(erf) X(sin) X(cos) X(neg) X(abs) X(reciprocal) X(floor) X(ceil) X(round) X(relu) X(silu) X(gelu_erf)  \
-        X(gelu_tanh) X(softplus)
+    X(sigmoid)                                                                                                         \
+    X(erf)                                                                                                             \
+    X(sin)                                                                                                             \
+    X(cos)                                                                                                             \
+    X(neg)                                                                                                             \
+    X(abs)                                                                                                             \
+    X(reciprocal)                                                                                                      \
+    X(floor)                                                                                                           \
+    X(ceil)                                                                                                            \
+    X(round)                                                                                                           \
+    X(relu)                                                                                                            \
+    X(silu)                                                                                                            \
+    X(gelu_erf)                                                                                                        \
+    X(gelu_tanh)                                                                                                       \
+    X(softplus)
 
 /* f32 functions of two arguments. */
 #define SC_BINARY_F32(X) X(add) X(sub) X(mul) X(div) X(max) X(min)

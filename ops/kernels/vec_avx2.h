@@ -23,8 +23,15 @@ typedef struct {
 #define SC_TILE_PANELS 6
 #define SC_TILE_LIST(X) X(1, 6) X(2, 3) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
 /* All that may come up. */
-#define SC_TILE_SHAPES(X)                                                                                              \
-    X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) X(2, 3) X(3, 1) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
+/* clang-format off */
+#define SC_TILE_SHAPES(X) \
+    X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) \
+    X(2, 1) X(2, 2) X(2, 3) \
+    X(3, 1) X(3, 2) \
+    X(4, 1) \
+    X(5, 1) \
+    X(6, 1)
+/* clang-format on */
 #define SC_TILE_BEST_PANELS 1
 #define SC_TILE_PREFETCH_ROWS 8
 #define SC_TILE_AHEAD 512 /* elements of B to prefetch ahead */

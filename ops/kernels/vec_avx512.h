@@ -23,12 +23,17 @@ typedef struct {
 #define SC_TILE_PANELS 6
 #define SC_TILE_LIST(X) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 4) X(6, 4) X(7, 3) X(8, 3)
 /* All that may come up. */
-#define SC_TILE_SHAPES(X)                                                                                              \
-    X(1, 1)                                                                                                            \
-    X(1, 2)                                                                                                            \
-    X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6) X(3, 1) X(3, 2) X(3, 3) X(3, 4)    \
-        X(3, 5) X(3, 6) X(4, 1) X(4, 2) X(4, 3) X(4, 4) X(4, 5) X(4, 6) X(5, 1) X(5, 2) X(5, 3) X(5, 4) X(6, 1)        \
-            X(6, 2) X(6, 3) X(6, 4) X(7, 1) X(7, 2) X(7, 3) X(8, 1) X(8, 2) X(8, 3)
+/* clang-format off */
+#define SC_TILE_SHAPES(X) \
+    X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) \
+    X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6) \
+    X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(3, 6) \
+    X(4, 1) X(4, 2) X(4, 3) X(4, 4) X(4, 5) X(4, 6) \
+    X(5, 1) X(5, 2) X(5, 3) X(5, 4) \
+    X(6, 1) X(6, 2) X(6, 3) X(6, 4) \
+    X(7, 1) X(7, 2) X(7, 3) \
+    X(8, 1) X(8, 2) X(8, 3)
+/* clang-format on */
 #define SC_TILE_BEST_PANELS 3
 #define SC_TILE_PREFETCH_ROWS 8
 #define SC_TILE_AHEAD 512 /* elements of B to prefetch ahead */

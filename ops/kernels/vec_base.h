@@ -21,7 +21,11 @@ typedef w16 m16;
 #define SC_TILE_PANELS 2
 #define SC_TILE_LIST(X) X(1, 2) X(2, 1)
 /* All that may come up. */
-#define SC_TILE_SHAPES(X) X(1, 1) X(1, 2) X(2, 1)
+/* clang-format off */
+#define SC_TILE_SHAPES(X) \
+    X(1, 1) X(1, 2) \
+    X(2, 1)
+/* clang-format on */
 #define SC_TILE_BEST_PANELS 1
 #define SC_TILE_PREFETCH_ROWS 0
 #define SC_TILE_AHEAD 512 /* elements of B to prefetch ahead */
