@@ -49,7 +49,7 @@ static enum sc_status find_allowed(struct sc_machine *machine)
         return SC_OK;
     }
     hwloc_bitmap_t ours = hwloc_bitmap_alloc(), parents = hwloc_bitmap_alloc();
-    if (ours && parents && !hwloc_get_cpubind(machine->topology, ours, HWLOC_CPUBIND_PROCESS) &&
+    if (ours && parents && !hwloc_get_cpubind(machine->topology, ours, HWLOC_CPUBIND_THREAD) &&
         !hwloc_get_proc_cpubind(machine->topology, getppid(), parents, 0) && hwloc_bitmap_isincluded(ours, parents) &&
         !hwloc_bitmap_isequal(ours, parents) && hwloc_bitmap_intersects(machine->allowed, parents)) {
         hwloc_bitmap_and(machine->allowed, machine->allowed, parents);

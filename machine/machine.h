@@ -20,19 +20,17 @@ struct sc_share {
 
 struct sc_machine;
 
-/* The CPUs that this job may use, and the topology around them. xml: a recorded topology instead of this machine's
- * (tests); NULL: here. Calls that bind do nothing on a recorded one. A machine may be read by several threads. */
-struct sc_machine;
-
-/* CPUs that the job may use: those of the control group, and of these only what the process that started this one may
- * use, if that is more than this one's own binding. So the binding of mpirun (one core per rank) is seen through,
- * while a taskset around mpirun is kept. */
+/* Finds the CPUs that the job may use and the topology around them. They are those of the control group, and of these
+ * only what the process that started this one may use, if that is more than this one's own binding: so the binding of
+ * mpirun (one core per rank) is seen through, while a taskset around mpirun is kept.
+ * xml: a recorded topology instead of this machine (tests), on which calls that bind do nothing; NULL: here.
+ * A machine may be read by several threads. */
 enum sc_status sc_machine_discover(const char *xml, struct sc_machine **machine);
 void sc_machine_free(struct sc_machine *machine);
 
 /* Widens a binding handed down by a launcher (one core per rank) to the rank's share of the node. keep: the share is
- * this process's present binding. Ranks are spread over domains by the number of their cores; no rank spans two domains
- * (or two L3s of one) that could have them whole. SC_BAD_USAGE for a rank outside of [0, n_local). */
+ * the present binding of the calling thread. Ranks are spread over domains by the number of their cores; no rank spans
+ * two domains (or two L3s of one) that could have them whole. SC_BAD_USAGE for a rank outside of [0, n_local). */
 enum sc_status sc_machine_share(const struct sc_machine *machine, int local_rank, int n_local, bool keep,
     struct sc_arena *arena, struct sc_share *share);
 

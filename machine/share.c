@@ -144,7 +144,7 @@ static enum sc_status keep_binding(
         hwloc_bitmap_free(part);
         return sc_fail(SC_NO_MEMORY, "out of memory for the present binding");
     }
-    if (!machine->recorded && hwloc_get_cpubind(machine->topology, bound, HWLOC_CPUBIND_PROCESS)) {
+    if (!machine->recorded && hwloc_get_cpubind(machine->topology, bound, HWLOC_CPUBIND_THREAD)) {
         hwloc_bitmap_copy(bound, machine->allowed);
     }
     int first = -1, last = -1;
