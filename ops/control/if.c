@@ -35,6 +35,19 @@ static bool known_condition(const struct sc_fact *fact, int *branch)
     return true;
 }
 
+/* The outputs when one branch cannot run: as the other says, in any dims. */
+static enum sc_status forget_dims(struct sc_infer *infer, const struct sc_fact *facts)
+{
+    for (int o = 0; o < infer->n_out; o++) {
+        if (infer->out[o]) {
+            *infer->out[o] = facts[o].kind != SC_KIND_NONE ? facts[o] : facts[infer->n_out + o];
+            infer->out[o]->rank = -1;
+            infer->out[o]->value = NULL;
+        }
+    }
+    return SC_OK;
+}
+
 static enum sc_status infer_if(struct sc_infer *infer)
 {
     const struct params *p = infer->params;
@@ -47,12 +60,21 @@ static enum sc_status infer_if(struct sc_infer *infer)
     for (int i = 0; i < 2 * n; i++) {
         sc_fact_init(&facts[i]);
     }
-    int branch = 0;
+    int branch = 0, n_failed = 0;
     const bool known = known_condition(infer->in[0], &branch);
     for (int i = 0; i < 2; i++) {
-        if (!known || i == branch) {
-            SC_TRY(infer->infer_body(infer, p->branch[i], NULL, facts + (size_t)i * (size_t)n));
+        if (known && i != branch) {
+            continue;
         }
+        struct sc_fact *mine = facts + (size_t)i * (size_t)n;
+        const enum sc_status status = infer->infer_body(infer, p->branch[i], NULL, mine);
+        n_failed += status != SC_OK;
+        if (status != SC_OK && (known || n_failed == 2)) {
+            return status;
+        }
+    }
+    if (n_failed == 1) { /* a branch that is wrong for these dims need not be the one that runs */
+        return forget_dims(infer, facts);
     }
     for (int o = 0; o < n; o++) {
         if (infer->out[o] && known) {

@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the tiny models of tests/data/graphs, with inputs and outputs as test_data_set_N/{input,output}_I.pb.
+
+Expected outputs are numpy's: every model comes with a function that says in a few lines what it computes. Numbers are
+small integers (as floats), so that answers are exact.  usage: make_graphs.py [FOLDER]
+"""
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "graphs"
+rng = np.random.default_rng(1)
+
+
+def node(text, **attributes):
+    """node("y z = Split x") """
+    outs, rest = text.split(" = ")
+    kind, *ins = rest.split()
+    return h.make_node(kind, ["" if i == "-" else i for i in ins], outs.split(), **attributes)
+
+
+def f32(name, *dims):
+    return h.make_tensor_value_info(name, T.FLOAT, dims)
+
+
+def i64(name, *dims):
+    return h.make_tensor_value_info(name, T.INT64, dims)
+
+
+def boolean(name):
+    return h.make_tensor_value_info(name, T.BOOL, [])
+
+
+def ints(*dims):
+    return rng.integers(-9, 10, dims).astype(np.float32)
+
+
+def constant(name, values, dtype=np.int64):
+    return nh.from_array(np.array(values, dtype), name)
+
+
+def save(name, nodes, ins, outs, weights=(), data=(), opset=21, ir=10, want=None):
+    """data: lists of inputs; want: a function of them to a list of outputs (arrays, or lists of arrays)."""
+    graph = h.make_graph(nodes, name, ins, outs, list(weights))
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=ir, producer_name="make_graphs")
+    folder = FOLDER / name
+    folder.mkdir(parents=True)
+    onnx.save(model, folder / "model.onnx")
+    for k, arrays in enumerate(data):
+        cases = folder / f"test_data_set_{k}"
+        cases.mkdir()
+        for kind, values in (("input", arrays), ("output", want(*arrays))):
+            for i, value in enumerate(values):
+                proto = nh.from_list(value) if isinstance(value, list) else nh.from_array(np.asarray(value))
+                (cases / f"{kind}_{i}.pb").write_bytes(proto.SerializeToString())
+
+
+def late():
+    """Dims that depend on data: NonZero -> Gather -> Add, beside steps that are planned and that read what is late."""
+    nodes = [
+        node("twice = Add x x"),
+        node("nz = NonZero x"),
+        node("at = Reshape nz minus_one"),
+        node("picked = Gather twice at"),
+        node("moved = Add picked one"),
+        node("n = Shape moved"),
+        node("n_float = Cast n", to=T.FLOAT),
+        node("scaled = Mul twice n_float"),
+        node("back = Neg twice"),
+        node("total = Add scaled back"),
+    ]
+
+    def want(x):
+        moved = 2 * x[x != 0] + 1
+        return moved, 2 * x * np.float32(moved.size) - 2 * x
+
+    data = [[np.array(x, np.float32)] for x in ([0, 1, 2, 0, 3], [5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [4], [0, 1, 2, 0, 3])]
+    save("late", nodes, [f32("x", "n")], [f32("moved", "k"), f32("total", "n")],
+         [constant("minus_one", [-1]), constant("one", [1], np.float32)], data, want=want)
+
+
+def computed_shape():
+    """Reshape by a shape made of Shape, Gather and Concat (planned), and by one that a caller gives (late)."""
+    nodes = [
+        node("s = Shape x"),
+        node("rows = Gather s zero"),
+        node("flat = Concat rows minus_one", axis=0),
+        node("matrix = Reshape x flat"),
+        node("doubled = Add matrix matrix"),
+        node("given = Reshape doubled shape"),
+        node("less = Sub given one"),
+        node("again = Reshape less minus_one"),
+    ]
+
+    def want(x, shape):
+        return 2 * x.reshape(x.shape[0], -1), (2 * x).reshape(shape) - 1, (2 * x - 1).reshape(-1)
+
+    data = [[ints(2, 3, 4), np.array([4, 6])], [ints(2, 3, 4), np.array([2, 3, 2, 2])], [ints(1, 2, 3), np.array([6])],
+            [ints(2, 3, 4), np.array([4, -1])]]
+    save("computed_shape", nodes, [f32("x", "a", "b", "c"), i64("shape", "r")],
+         [f32("doubled", "a", None), h.make_tensor_value_info("less", T.FLOAT, None), f32("again", None)],
+         [constant("zero", [0]), constant("minus_one", [-1]), constant("one", 1, np.float32)], data, want=want)
+
+
+def views():
+    """Views of views, of inputs and of weights; each read by operators that want them dense and by ones that do not."""
+    nodes = [
+        node("t = Transpose x", perm=[1, 0]),
+        node("s = Slice t starts ends axes steps"),
+        node("dense = Neg s"),
+        node("back = Transpose s", perm=[1, 0]),
+        node("wide = Expand row wide_shape"),
+        node("sum = Add dense wide"),
+        node("own = Mul x x"),
+        node("own_t = Transpose own", perm=[1, 0]),
+        node("own_flat = Reshape own_t minus_one"),
+        node("own_again = Abs own"),
+        node("joined = Concat own_flat own_flat", axis=0),
+    ]
+
+    def want(x):
+        s = x.T[::-2]
+        wide = np.broadcast_to(np.float32([1, 2, 3]), s.shape)
+        flat = (x * x).T.reshape(-1)
+        return -s + wide, s.T, x.T, np.concatenate([flat, flat]), np.abs(x * x), flat
+
+    save("views", nodes, [f32("x", 3, "n")],
+         [f32("sum", "k", 3), f32("back", 3, "k"), f32("t", "n", 3), f32("joined", None), f32("own_again", 3, "n"),
+          f32("own_flat", None)],
+         [constant("starts", [-1]), constant("ends", [-1000]), constant("axes", [0]), constant("steps", [-2]),
+          constant("row", [1, 2, 3], np.float32), constant("wide_shape", [1, 3]), constant("minus_one", [-1])],
+         [[ints(3, 4)], [ints(3, 7)], [ints(3, 1)], [ints(3, 4)]], want=want)
+
+
+def in_place():
+    """Operators that may work in place, where the value is read again, shown by a view, or an output itself."""
+    nodes = [
+        node("a = Neg x"),
+        node("b = Relu a"),
+        node("c = Add a b"),
+        node("d = Abs c"),
+        node("square = Mul d d"),
+        node("e = Sub square c"),
+        node("flat = Reshape e minus_one"),
+        node("f = Neg e"),
+        node("g = Add flat one"),
+        node("h = Relu f"),
+        node("small = ReduceMax h", keepdims=1),
+        node("i = Add small h"),
+        node("j = Sub i small"),
+        node("k = Max j h x"),
+    ]
+
+    def want(x):
+        a = -x
+        b = np.maximum(a, 0)
+        c = a + b
+        e = np.abs(c) * np.abs(c) - c
+        hh = np.maximum(-e, 0)
+        return b, e.reshape(-1) + 1, np.maximum(np.maximum(hh + hh.max() - hh.max(), hh), x)
+
+    save("in_place", nodes, [f32("x", "m", "n")], [f32("b", "m", "n"), f32("g", None), f32("k", "m", "n")],
+         [constant("minus_one", [-1]), constant("one", 1, np.float32)],
+         [[ints(3, 4)], [ints(5, 8)], [ints(1, 1)], [ints(0, 4) if 0 else ints(2, 2)]], want=want)
+
+
+def nested_if():
+    """If inside If; the inner branches see values of both graphs around them."""
+    inner_then = h.make_graph([node("inner_sum = Add twice here")], "inner_then", [], [f32("inner_sum", "n")])
+    inner_else = h.make_graph([node("inner_difference = Sub twice w")], "inner_else", [], [f32("inner_difference", "n")])
+    then = h.make_graph([node("here = Mul twice twice"),
+                         node("inner = If second", then_branch=inner_then, else_branch=inner_else),
+                         node("result = Sub inner here")], "then", [], [f32("result", "n")])
+    otherwise = h.make_graph([node("short = Slice twice zero two")], "else", [], [f32("short", "m")])
+    nodes = [node("twice = Add x x"), node("y = If first", then_branch=then, else_branch=otherwise),
+             node("z = Neg y"), node("u = Neg twice")]
+
+    def want(x, first, second):
+        t = 2 * x
+        y = ((t + t * t if second else t - np.float32([1, 2, 3])) - t * t) if first else t[:2]
+        return -y, -t
+
+    data = [[ints(3), np.array(a), np.array(b)] for a in (True, False) for b in (True, False)]
+    save("nested_if", nodes, [f32("x", "n"), boolean("first"), boolean("second")], [f32("z", "k"), f32("u", "n")],
+         [constant("w", [1, 2, 3], np.float32), constant("zero", [0]), constant("two", [2])], data, want=want)
+
+
+def sequences():
+    """Sequences through If and Loop; their items outlive the values that they were made of."""
+    sequence = h.make_tensor_sequence_value_info
+    then = h.make_graph([node("longer = SequenceInsert s b")], "then", [], [sequence("longer", T.FLOAT, None)])
+    otherwise = h.make_graph([node("same = Identity s")], "else", [], [sequence("same", T.FLOAT, None)])
+    body = h.make_graph([node("grown = SequenceInsert so_far item"), node("more = Identity cond"),
+                         node("item = Add b one")][::-1], "body",
+                        [i64("i"), boolean("cond"), sequence("so_far", T.FLOAT, None)],
+                        [boolean("more"), sequence("grown", T.FLOAT, None)])
+    nodes = [
+        node("a = Neg x"),
+        node("b = Add a one"),
+        node("s = SequenceConstruct a b"),
+        node("c = Mul b b"),
+        node("d = Mul c c"),
+        node("t = If flag", then_branch=then, else_branch=otherwise),
+        node("u = Loop trips - t", body=body),
+        node("joined = ConcatFromSequence u", axis=0),
+        node("first = SequenceAt u zero"),
+        node("n = SequenceLength u"),
+        node("sum = Add first d"),
+    ]
+
+    def want(x, flag, trips):
+        a, b = -x, -x + 1
+        u = [a, b] + ([b] if flag else []) + [b + 1] * int(trips)
+        return np.concatenate(u), a + b ** 4, np.array(len(u)), u
+
+    data = [[ints(4), np.array(flag), np.array(trips)] for flag in (True, False) for trips in (0, 3)]
+    save("sequences", nodes, [f32("x", "n"), boolean("flag"), i64("trips")],
+         [f32("joined", None), f32("sum", "n"), i64("n"), sequence("u", T.FLOAT, None)],
+         [constant("one", 1, np.float32), constant("zero", 0)], data, want=want)
+
+
+def removable():
+    """What passes remove: two dead nodes, three identities (one makes an output), shape arithmetic that folds."""
+    nodes = [
+        node("x2 = Identity x"),
+        node("x3 = Identity x2"),
+        node("dead = Exp x3"),
+        node("deader = Log dead"),
+        node("two = Constant", value=constant("", [2.0], np.float32)),
+        node("four = Mul two two"),
+        node("shape = Concat minus_one one", axis=0),
+        node("scaled = Mul x3 four"),
+        node("column = Reshape scaled shape"),
+        node("copy = Identity column"),
+        node("y = Neg copy"),
+    ]
+    save("removable", nodes, [f32("x", "n")], [f32("y", "n", 1), f32("copy", "n", 1)],
+         [constant("minus_one", [-1]), constant("one", [1])], [[ints(3)], [ints(6)]],
+         want=lambda x: (-4 * x[:, None], 4 * x[:, None]))
+
+
+def large_constant():
+    """A Constant past what inference evaluates folds too, an expression over it does not."""
+    table = (np.arange(20000) % 17).astype(np.float32)
+    nodes = [node("n = ConstantOfShape length", value=constant("", [3.0], np.float32)), node("m = Neg n"),
+             node("y = Gather m at")]
+    save("large_constant", nodes, [i64("at", "k")], [f32("y", "k")], [constant("length", [table.size])],
+         [[np.array([0, 19999])]], want=lambda at: (np.full(at.shape, -3, np.float32),))
+
+
+def refused():
+    """Graph outputs that no node makes."""
+    save("output_is_input", [node("y = Neg x")], [f32("x", "n")], [f32("y", "n"), f32("x", "n")])
+    save("output_is_weight", [node("y = Neg x")], [f32("x", "n")], [f32("y", "n"), f32("w", 2)],
+         [constant("w", [1, 2], np.float32)])
+
+
+def failing():
+    """Three Gathers in a row, each with indices of its own: any of them can fail alone."""
+    nodes = [node("a = Gather x first"), node("a2 = Add a a"), node("b = Gather a2 second"), node("b2 = Add b b"),
+             node("c = Gather b2 third"), node("y = Add c c")]
+    good = np.array([3, 0, 1, 2])
+    save("failing", nodes, [f32("x", 4)] + [i64(n, 4) for n in ("first", "second", "third")], [f32("y", 4)],
+         data=[[ints(4), good, good, good[::-1].copy()]],
+         want=lambda x, first, second, third: (8 * x[first][second][third],))
+
+
+def skipping():
+    """Values that skip stages, two inputs used far apart, an output made early."""
+    nodes = [node("a = Add x x"), node("b = Neg a"), node("c = Mul b a"), node("d = Sub c z"), node("e = Abs d"),
+             node("y = Add e a")]
+
+    def want(x, z):
+        return 2 * x, np.abs(-4 * x * x - z) + 2 * x
+
+    save("skipping", nodes, [f32("x", "n"), f32("z", "n")], [f32("a", "n"), f32("y", "n")],
+         data=[[ints(5), ints(5)], [ints(2), ints(2)]], want=want)
+
+
+def attention(name, past="past_key_values.0.", present="present.0.", kind=T.FLOAT, out_kind=None, extra=()):
+    """One Attention-23 layer over embeddings of width 4, without training: state pairs are found by the operator."""
+    out_kind = out_kind or kind
+    nodes = [
+        node("x = Gather table input_ids"),
+        node(f"y {present}key {present}value = Attention x x x - {past}key {past}value", is_causal=1, q_num_heads=2,
+             kv_num_heads=2),
+        node("logits = MatMul y head"),
+    ] + list(extra)
+    cache = lambda n, length, t: h.make_tensor_value_info(n, t, ["batch", 2, length, 2])
+    ins = [i64("input_ids", "batch", "sequence"), cache(past + "key", "past", kind), cache(past + "value", "past", kind)]
+    outs = [f32("logits", "batch", "sequence", 8), cache(present + "key", "total", out_kind),
+            cache(present + "value", "total", out_kind)]
+    save(name, nodes, ins, outs, [nh.from_array(ints(8, 4), "table"), nh.from_array(ints(4, 8), "head")], opset=23,
+         ir=11)
+
+
+def scatter():
+    """TensorScatter-24 with a cache of 8 positions, read by Attention alone."""
+    nodes = [
+        node("x = Gather table input_ids"),
+        node("four = Reshape x split"),
+        node("heads = Transpose four", perm=[0, 2, 1, 3]),
+        node("updated_key_cache.0 = TensorScatter key_cache.0 heads write_indices"),
+        node("updated_value_cache.0 = TensorScatter value_cache.0 heads write_indices"),
+        node("y4 = Attention heads updated_key_cache.0 updated_value_cache.0 - - - nonpad_kv_seqlen", is_causal=1),
+        node("y3 = Transpose y4", perm=[0, 2, 1, 3]),
+        node("y = Reshape y3 join"),
+        node("logits = MatMul y head"),
+    ]
+    caches = ["key_cache.0", "value_cache.0"]
+    save("pairs_scatter", nodes,
+         [i64("input_ids", "batch", "sequence"), i64("write_indices", "batch"), i64("nonpad_kv_seqlen", "batch")]
+         + [f32(c, "batch", 2, 8, 2) for c in caches],
+         [f32("logits", "batch", "sequence", 8)] + [f32("updated_" + c, "batch", 2, 8, 2) for c in caches],
+         [nh.from_array(ints(8, 4), "table"), nh.from_array(ints(4, 8), "head"), constant("split", [0, 0, 2, 2]),
+          constant("join", [0, 0, 4])], opset=24, ir=11)
+
+
+def named(name, ins, outs, kind=T.FLOAT, out_kind=T.FLOAT, rank=4):
+    """States by name alone: each grows by the embeddings of the new tokens (Concat along positions)."""
+    axis = rank - 2
+    dims = {4: ["batch", 2, "past", 2], 5: [2, "batch", 2, "past", 2]}[rank]
+    nodes = [node("x = Gather table input_ids"), node("four = Reshape x split"),
+             node("heads = Transpose four", perm=[0, 2, 1, 3])]
+    if rank == 5:
+        nodes += [node("one = Unsqueeze heads zero"), node("step = Concat one one", axis=0)]
+    else:
+        nodes += [node("step = Identity heads")]
+    made = []
+    for a, b in zip(ins, outs):
+        at = f"{b}.f" if out_kind != T.FLOAT else b
+        nodes += [node(f"{at} = Concat {a} step", axis=axis)]
+        nodes += [node(f"{b} = Cast {at}", to=out_kind)] if out_kind != T.FLOAT else []
+        made += [at]
+    nodes += [node(f"sum = ReduceSum {made[0]} axes", keepdims=0), node("logits = Add sum zeros")]
+    axes = {4: [1, 2, 3], 5: [0, 2, 3, 4]}[rank]
+    save(name, nodes,
+         [i64("input_ids", "batch", "sequence")] + [h.make_tensor_value_info(i, kind, dims) for i in ins],
+         [f32("logits", "batch", 1, 8)]
+         + [h.make_tensor_value_info(o, out_kind, [d if d != "past" else "total" for d in dims]) for o in outs],
+         [nh.from_array(ints(8, 4), "table"), constant("split", [0, 0, 2, 2]), constant("axes", axes),
+          constant("zero", [0]), constant("zeros", np.zeros((1, 1, 8)), np.float32)], opset=23, ir=11)
+
+
+def pairs():
+    attention("pairs_attention")
+    attention("pairs_read_twice", extra=[node("again = Neg present.0.key")][:0]
+              + [node("other = ReduceSum past_key_values.0.key")])
+    scatter()
+    named("pairs_named", ["past_key_values.0.key", "past_key_values.0.value"], ["present.0.key", "present.0.value"])
+    named("pairs_joined", ["past_0", "past_1"], ["present_0", "present_1"], rank=5)
+    named("pairs_no_output", ["past_0"], ["other_0"], rank=5)
+    named("pairs_mismatched", ["past_key_values.0.key"], ["present.0.key"], out_kind=T.FLOAT16)
+
+
+if __name__ == "__main__":
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
+                 skipping, pairs):
+        make()
