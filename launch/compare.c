@@ -22,7 +22,10 @@ static bool close_enough(double a, double r, const struct sc_tolerance *toleranc
     if (isnan(a) || isnan(r)) {
         return isnan(a) && isnan(r);
     }
-    return a == r || fabs(a - r) <= tolerance->absolute + tolerance->relative * fabs(r);
+    if (isinf(a) || isinf(r)) { /* a tolerance relative to infinity would take anything */
+        return a == r;
+    }
+    return fabs(a - r) <= tolerance->absolute + tolerance->relative * fabs(r);
 }
 
 /* Numbers go through a small window of doubles. */
