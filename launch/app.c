@@ -85,18 +85,8 @@ enum sc_status sc_app_open_world(struct sc_app *app)
 
 void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session)
 {
-    const struct sc_options *options = app->options;
-    memset(session, 0, sizeof *session);
-    session->n_stages = (int)sc_options_int(options, "pp");
-    session->plan_path = sc_options_text(options, "plan");
-    session->random_plan = sc_options_given(options, "random-plan");
-    session->plan_seed = (uint64_t)sc_options_int(options, "random-plan");
-    session->pin = sc_options_given(options, "pin") ? (int)sc_options_int(options, "pin") : -1;
-    session->n_threads = (int)sc_options_int(options, "threads");
-    session->keep_binding = sc_options_choice(options, "bind") == 1;
-    session->blas = sc_options_choice(options, "gemm") == 1;
-    session->seed = (uint64_t)sc_options_int(options, "seed");
-    session->memory_bytes = sc_options_int(options, "memory");
+    sc_session_options_init(session);
+    sc_options_settings(app->options, session);
     session->log = app->log;
 }
 

@@ -4,17 +4,13 @@
 #include "launch/options.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct sc_option_value {
     bool given;
     bool flag;
-    int64_t integer; /* also the index of a choice */
-    double real;
-    const char *text;
+    struct sc_option_read read;
     int n_items;
     const char **items;
 };
@@ -119,82 +115,15 @@ static int row_find(int command, const char *name, size_t length)
     return -1;
 }
 
-static enum sc_status parse_int(const struct sc_option_row *row, const char *word, const char *text, int64_t *value)
-{
-    char *end;
-    errno = 0;
-    long long parsed = strtoll(text, &end, 10);
-    if (end == text || (row->type == SC_OPTION_INT && *end)) {
-        return sc_fail(SC_BAD_USAGE, "option '%s': '%s' is not a whole number", word, text);
-    }
-    bool huge = errno == ERANGE;
-    if (*end) {
-        static const char units[] = "KMGT";
-        const char *unit = strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end);
-        if (!unit || end[1]) {
-            return sc_fail(SC_BAD_USAGE, "option '%s': '%s' is not a size such as 512M", word, text);
-        }
-        const int64_t factor = INT64_C(1) << 10 * (unit - units + 1);
-        huge = huge || parsed > INT64_MAX / factor || parsed < -INT64_MAX / factor;
-        parsed = huge ? parsed : parsed * factor;
-    }
-    if (huge || (double)parsed < row->minimum || (double)parsed > row->maximum) {
-        return sc_fail(
-            SC_BAD_USAGE, "option '%s': '%s' is not in %.0f to %.0f", word, text, row->minimum, row->maximum);
-    }
-    *value = parsed;
-    return SC_OK;
-}
-
-static enum sc_status parse_real(const struct sc_option_row *row, const char *word, const char *text, double *value)
-{
-    char *end;
-    const double parsed = strtod(text, &end);
-    if (end == text || *end || isnan(parsed)) {
-        return sc_fail(SC_BAD_USAGE, "option '%s': '%s' is not a number", word, text);
-    }
-    if (parsed < row->minimum || parsed > row->maximum) {
-        return sc_fail(SC_BAD_USAGE, "option '%s': '%s' is not in %g to %g", word, text, row->minimum, row->maximum);
-    }
-    *value = parsed;
-    return SC_OK;
-}
-
-static enum sc_status parse_choice(const struct sc_option_row *row, const char *word, const char *text, int64_t *index)
-{
-    int64_t i = 0;
-    for (const char *at = row->argument; *at; i++) {
-        const size_t length = strcspn(at, "|");
-        if (spells(text, at, length)) {
-            *index = i;
-            return SC_OK;
-        }
-        at += length + (at[length] == '|');
-    }
-    return sc_fail(SC_BAD_USAGE, "option '%s': '%s' is not one of %s", word, text, row->argument);
-}
-
 static enum sc_status value_set(
     const struct sc_option_row *row, const char *word, const char *text, struct sc_option_value *value)
 {
-    value->text = text;
-    switch (row->type) {
-    case SC_OPTION_INT:
-    case SC_OPTION_SIZE:
-        return parse_int(row, word, text, &value->integer);
-    case SC_OPTION_REAL:
-        return parse_real(row, word, text, &value->real);
-    case SC_OPTION_CHOICE:
-        return parse_choice(row, word, text, &value->integer);
-    case SC_OPTION_LIST:
+    const struct sc_option_domain domain = {row->type, row->argument, row->minimum, row->maximum};
+    if (row->type == SC_OPTION_LIST) {
         value->items[value->n_items++] = text;
         return SC_OK;
-    case SC_OPTION_TEXT:
-    case SC_OPTION_FLAG:
-    case SC_OPTION_SWITCH:
-        break;
     }
-    return SC_OK;
+    return sc_option_read(&domain, word, text, &value->read);
 }
 
 /* Takes one option and its value. `word` starts with a dash. */
@@ -276,7 +205,7 @@ static enum sc_status take_arguments(struct sc_options *options, const char **ar
         struct sc_option_value *model = &options->values[row_find(options->command, "model", 5)];
         const bool by_option = model->given;
         if (!by_option && n > 0) {
-            model->text = arguments[0];
+            model->read.text = arguments[0];
             model->given = true;
         }
         n += by_option;
@@ -377,22 +306,22 @@ bool sc_options_flag(const struct sc_options *options, const char *name)
 
 int64_t sc_options_int(const struct sc_options *options, const char *name)
 {
-    return value_of(options, name, OF(INT) | OF(SIZE))->integer;
+    return value_of(options, name, OF(INT) | OF(SIZE))->read.integer;
 }
 
 double sc_options_real(const struct sc_options *options, const char *name)
 {
-    return value_of(options, name, OF(REAL))->real;
+    return value_of(options, name, OF(REAL))->read.real;
 }
 
 const char *sc_options_text(const struct sc_options *options, const char *name)
 {
-    return value_of(options, name, OF(TEXT) | OF(CHOICE))->text;
+    return value_of(options, name, OF(TEXT) | OF(CHOICE))->read.text;
 }
 
 int sc_options_choice(const struct sc_options *options, const char *name)
 {
-    return (int)value_of(options, name, OF(CHOICE))->integer;
+    return (int)value_of(options, name, OF(CHOICE))->read.integer;
 }
 
 int sc_options_list(const struct sc_options *options, const char *name, const char *const **items)
@@ -400,4 +329,16 @@ int sc_options_list(const struct sc_options *options, const char *name, const ch
     const struct sc_option_value *value = value_of(options, name, OF(LIST));
     *items = value->items;
     return value->n_items;
+}
+
+void sc_options_settings(const struct sc_options *options, struct sc_session_options *session)
+{
+    int n;
+    const struct sc_setting *settings = sc_settings(&n);
+    for (int i = 0; i < n; i++) {
+        const struct sc_option_value *value = value_of(options, settings[i].name, ~0u);
+        if (value->given) {
+            settings[i].apply(session, &value->read);
+        }
+    }
 }

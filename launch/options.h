@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "runtime/settings.h"
 
 enum sc_command {
     SC_COMMAND_INSPECT,
@@ -30,17 +31,6 @@ struct sc_command_row {
     const char *summary; /* one line */
     const char *description; /* paragraphs, lines ended by '\n' */
     const char *example; /* lines to type */
-};
-
-enum sc_option_type {
-    SC_OPTION_FLAG, /* given or not */
-    SC_OPTION_SWITCH, /* --name or --no-name */
-    SC_OPTION_INT, /* whole number in [minimum, maximum] */
-    SC_OPTION_SIZE, /* bytes, with an optional K, M, G or T (powers of 1024) */
-    SC_OPTION_REAL, /* finite number in [minimum, maximum] */
-    SC_OPTION_TEXT,
-    SC_OPTION_CHOICE, /* one of the words of `argument`, which '|' separates */
-    SC_OPTION_LIST /* text, may be given again */
 };
 
 struct sc_option_row {
@@ -75,6 +65,9 @@ struct sc_options {
  * With --help nothing is missing: arguments are not counted. */
 enum sc_status sc_options_parse(int argc, const char *const *argv, struct sc_options *options);
 void sc_options_release(struct sc_options *options);
+
+/* Sets what the command line says of a session. Texts are borrowed. */
+void sc_options_settings(const struct sc_options *options, struct sc_session_options *session);
 
 /* Values by name. An option that the command does not take has its default. Asking for a name that no command takes, or
  * by another type, is a mistake of ours and asserted. */
