@@ -40,6 +40,9 @@ int sc_world_launch_rank(void);
 
 void sc_world_free(struct sc_world *world);
 
+/* After a failure that the others do not know of: sc_world_free then waits for nobody. */
+void sc_world_abandon(struct sc_world *world);
+
 /* Every rank says how it fares (SC_OK or the code of sc_error_last()). Returns SC_OK when all are well; else all ranks
  * get the error of the lowest failing rank, with its rank and host set, as their own error. */
 enum sc_status sc_world_agree(struct sc_world *world, enum sc_status mine);

@@ -277,6 +277,13 @@ enum sc_status sc_world_from_mpi(int fortran_communicator, struct sc_world **wor
     return SC_OK;
 }
 
+void sc_world_abandon(struct sc_world *world)
+{
+    if (world->table == &table) { /* the other kinds wait for nobody */
+        (void)sc_mpi_fail((struct sc_mpi_world *)world);
+    }
+}
+
 void sc_world_mpi_set_piece(struct sc_world *world, size_t bytes)
 {
     if (world->table == &table) {

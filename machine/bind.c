@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Binding of the process, its threads and its memory to a share, and the check that it holds. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/topology.h"
@@ -48,6 +49,40 @@ enum sc_status sc_machine_bind_thread(const struct sc_machine *machine, const st
     const enum sc_status status = bind_cpus(machine, set, HWLOC_CPUBIND_THREAD, "a thread");
     hwloc_bitmap_free(set);
     return status;
+}
+
+struct sc_binding {
+    hwloc_bitmap_t cpus;
+};
+
+enum sc_status sc_machine_binding_keep(const struct sc_machine *machine, struct sc_binding **binding)
+{
+    struct sc_binding *kept = malloc(sizeof *kept);
+    const hwloc_bitmap_t cpus = kept ? hwloc_bitmap_alloc() : NULL;
+    if (!cpus) {
+        free(kept);
+        return sc_fail(SC_NO_MEMORY, "out of memory for a binding");
+    }
+    kept->cpus = cpus;
+    if (!machine->recorded && hwloc_get_cpubind(machine->topology, cpus, HWLOC_CPUBIND_THREAD)) {
+        hwloc_bitmap_free(cpus);
+        free(kept);
+        return sc_fail(SC_IO, "cannot find what a thread is bound to: %s", strerror(errno));
+    }
+    *binding = kept;
+    return SC_OK;
+}
+
+void sc_machine_binding_restore(const struct sc_machine *machine, struct sc_binding *binding)
+{
+    if (!binding) {
+        return;
+    }
+    if (!machine->recorded) {
+        (void)hwloc_set_cpubind(machine->topology, binding->cpus, HWLOC_CPUBIND_THREAD);
+    }
+    hwloc_bitmap_free(binding->cpus);
+    free(binding);
 }
 
 /* Not strict: a full domain gives pages of another one rather than none. */

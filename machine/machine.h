@@ -44,6 +44,11 @@ enum sc_status sc_machine_bind_process(const struct sc_machine *machine, const s
 enum sc_status sc_machine_bind_memory(const struct sc_machine *machine, const struct sc_share *share);
 enum sc_status sc_machine_bind_thread(const struct sc_machine *machine, const struct sc_share *share, int worker);
 
+/* The CPUs of the calling thread, kept to be given back to it: binding a caller's thread is not for ever. */
+struct sc_binding;
+enum sc_status sc_machine_binding_keep(const struct sc_machine *machine, struct sc_binding **binding);
+void sc_machine_binding_restore(const struct sc_machine *machine, struct sc_binding *binding); /* frees; safe on NULL */
+
 /* Whether touched pages lie on the share's domain only. True when the share has no single domain. */
 enum sc_status sc_machine_memory_is_local(
     const struct sc_machine *machine, const struct sc_share *share, const void *data, size_t bytes, bool *local);

@@ -32,6 +32,9 @@ static enum sc_status make_team(struct sc_session *session)
     int local_rank, n_local;
     sc_world_local(session->world, &local_rank, &n_local);
     SC_TRY(sc_machine_discover(NULL, &session->machine));
+    if (sc_machine_binding_keep(session->machine, &session->binding) != SC_OK) {
+        sc_log_write(&session->options.log, SC_LOG_DEBUG, "%s", sc_error_last()->text);
+    }
     SC_TRY(sc_machine_share(
         session->machine, local_rank, n_local, session->options.keep_binding, &session->arena, &session->share));
     const int wanted = session->options.n_threads > 0 ? session->options.n_threads : session->share.n_cpus;
@@ -147,6 +150,7 @@ void sc_session_close(struct sc_session *session)
     }
     sc_state_store_free(session->store);
     sc_team_free(session->team);
+    sc_machine_binding_restore(session->machine, session->binding);
     sc_machine_free(session->machine);
     sc_plan_free(session->plan);
     sc_arena_release(&session->submit_arena);
