@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * RotaryEmbedding: each head's vector is rotated, pair by pair, by the angle of its position. */
+#include "ops/nn/rotary.h"
+
 #include <string.h>
 
 #include "ops/infer.h"
@@ -159,31 +161,30 @@ struct job {
     int64_t tokens_per_part;
 };
 
-static size_t room_bytes(int64_t width)
+size_t sc_rotate_room_bytes(int64_t width)
 {
     return ((size_t)width * 3 + 15) / 16 * 16 * sizeof(float);
 }
 
-static void rotate_head(const struct job *job, const void *x, const void *c, const void *s, void *y, float *room)
+void sc_rotate_head(const struct sc_rotation *r, const void *x, const void *c, const void *s, void *y, float *room)
 {
-    const struct params *p = job->call->params;
-    const struct sc_kernels *k = job->call->kernels;
-    const enum sc_type type = job->x->type;
-    const int64_t w = job->l.width;
+    const struct sc_kernels *k = r->kernels;
+    const enum sc_type type = r->type;
+    const int64_t w = r->width;
     if (type == SC_F64) {
-        rotate_f64(x, c, s, y, w, p->interleaved != 0);
+        rotate_f64(x, c, s, y, w, r->interleaved);
     } else if (type == SC_F32) {
-        rotate_f32(x, c, s, y, w, p->interleaved != 0);
+        rotate_f32(x, c, s, y, w, r->interleaved);
     } else { /* widened; rounded once */
         const float *angles = sc_norm_widen(k, type, c, room + w, w / 2);
         (void)sc_norm_widen(k, type, s, room + w + w / 2, w / 2);
         const float *wide = sc_norm_widen(k, type, x, room, w);
-        rotate_f32(wide, angles, angles + w / 2, room + 2 * w, w, p->interleaved != 0);
+        rotate_f32(wide, angles, angles + w / 2, room + 2 * w, w, r->interleaved);
         sc_norm_narrow(k, type, room + 2 * w, y, w);
     }
     const size_t bytes = sc_type_bytes(type);
-    if (job->l.head_width > w) {
-        memcpy(sc_at(y, w, bytes), sc_const_at(x, w, bytes), (size_t)(job->l.head_width - w) * bytes);
+    if (r->head_width > w) {
+        memcpy(sc_at(y, w, bytes), sc_const_at(x, w, bytes), (size_t)(r->head_width - w) * bytes);
     }
 }
 
@@ -196,17 +197,22 @@ static void rotate_part(void *arg, int64_t part, int worker)
     const struct sc_tensor *s = sc_call_in(job->call, 2);
     const struct sc_tensor *y = sc_call_out(job->call, 0);
     const size_t bytes = sc_type_bytes(job->x->type);
-    float *room = (float *)(void *)((char *)job->call->scratch + (size_t)worker * room_bytes(l->width));
+    float *room = (float *)(void *)((char *)job->call->scratch + (size_t)worker * sc_rotate_room_bytes(l->width));
     const bool heads_first = job->x->rank == 4;
     const int64_t token_step = heads_first ? l->head_width : l->heads * l->head_width;
     const int64_t head_step = heads_first ? l->length * l->head_width : l->head_width;
+    const struct sc_rotation r = {.kernels = job->call->kernels,
+        .type = job->x->type,
+        .width = l->width,
+        .head_width = l->head_width,
+        .interleaved = ((const struct params *)job->call->params)->interleaved != 0};
     const int64_t first = part * job->tokens_per_part;
     for (int64_t t = first; t < first + job->tokens_per_part && t < l->batch * l->length; t++) {
         const int64_t row = (ids ? sc_index_at(ids, t) : t) * (l->width / 2);
         const int64_t token = t / l->length * l->heads * l->length * l->head_width + t % l->length * token_step;
         for (int64_t h = 0; h < l->heads; h++) {
             const int64_t at = token + h * head_step;
-            rotate_head(job, sc_const_at(job->x->data, at, bytes), sc_const_at(c->data, row, bytes),
+            sc_rotate_head(&r, sc_const_at(job->x->data, at, bytes), sc_const_at(c->data, row, bytes),
                 sc_const_at(s->data, row, bytes), sc_at(y->data, at, bytes), room);
         }
     }
@@ -225,7 +231,7 @@ static struct layout call_layout(const struct sc_call *call)
 
 static size_t scratch_rotary(const struct sc_call *call)
 {
-    return room_bytes(call_layout(call).width) * (size_t)sc_team_size(call->team);
+    return sc_rotate_room_bytes(call_layout(call).width) * (size_t)sc_team_size(call->team);
 }
 
 static void run_rotary(const struct sc_call *call)

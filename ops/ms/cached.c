@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every kind of cache becomes views of 64-row pages, is written through them, and read through them. */
+#include "ops/ms/cached.h"
+
+#include <string.h>
+
+#include "ops/nn/cache.h"
+#include "ops/shape/shape.h"
+
+static size_t align64(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static int64_t pages_of(int64_t rows)
+{
+    return (rows + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
+}
+
+/* Rows that dense memory holds: of the present, or of K and V themselves. */
+static int64_t dense_room(const struct sc_cached_attention *c)
+{
+    return c->state_k ? 0 : c->present_room > 0 ? c->present_room : c->n_new;
+}
+
+size_t sc_cached_scratch_bytes(const struct sc_cached_attention *cached, int64_t max_length, int n_workers)
+{
+    const size_t batch = (size_t)cached->attention.batch;
+    return align64(2 * batch * sizeof(struct sc_state_view)) +
+        align64(2 * batch * (size_t)pages_of(dense_room(cached)) * sizeof(void *)) +
+        sc_attention_scratch_bytes(&cached->attention, max_length, n_workers);
+}
+
+static void dense_view(
+    const struct sc_cached_attention *c, bool key, int64_t b, void **pages, struct sc_state_view *view)
+{
+    const struct sc_attention *a = &c->attention;
+    const int64_t width = key ? a->qk_width : a->v_width;
+    const size_t bytes = sc_type_bytes(a->type);
+    int64_t strides[4] = {a->kv_heads * c->present_room * width, c->present_room * width, width, 1};
+    void *data = key ? c->present_k : c->present_v;
+    if (!data) {
+        memcpy(strides, key ? c->k_strides : c->v_strides, sizeof(strides));
+        const void *rows = key ? c->k : c->v;
+        memcpy(&data, &rows, sizeof(data)); /* views are not const; nothing is written through this one */
+    }
+    *view = (struct sc_state_view){.pages = pages,
+        .n_pages = pages_of(dense_room(c)),
+        .head_stride = strides[1],
+        .row_stride = strides[2],
+        .column_stride = strides[3]};
+    for (int64_t i = 0; i < view->n_pages; i++) {
+        pages[i] = sc_at(data, b * strides[0] + i * SC_PAGE_ROWS * strides[2], bytes);
+    }
+}
+
+struct job {
+    const struct sc_cached_attention *c;
+    struct sc_state_view *views; /* keys of all batch rows, then values */
+};
+
+/* Part: batch row and which of keys and values. Past rows, then new ones. */
+static void write_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct job *job = arg;
+    const struct sc_cached_attention *c = job->c;
+    const struct sc_attention *a = &c->attention;
+    const bool key = part < a->batch;
+    const int64_t b = part % a->batch;
+    const struct sc_state_view *view = &job->views[part];
+    const int64_t width = key ? a->qk_width : a->v_width;
+    const size_t bytes = sc_type_bytes(a->type);
+    const void *past = key ? c->past_k : c->past_v;
+    struct sc_cache_rows rows = {.type = a->type, .heads = a->kv_heads, .width = width};
+    if (past && !c->state_k && past != (key ? c->present_k : c->present_v)) {
+        rows.n = c->start[b] < c->past_room ? c->start[b] : c->past_room;
+        rows.data = sc_const_at(past, b * a->kv_heads * c->past_room * width, bytes);
+        rows.head_stride = c->past_room * width;
+        rows.row_stride = width;
+        rows.column_stride = 1;
+        sc_cache_write(view, 0, &rows);
+    }
+    const int64_t *strides = key ? c->k_strides : c->v_strides;
+    rows.n = c->length[b] - c->start[b] < c->n_new ? c->length[b] - c->start[b] : c->n_new;
+    rows.data = sc_const_at(key ? c->k : c->v, b * strides[0], bytes);
+    rows.head_stride = strides[1];
+    rows.row_stride = strides[2];
+    rows.column_stride = strides[3];
+    sc_cache_write(view, c->start[b], &rows);
+}
+
+void sc_cached_run(
+    const struct sc_cached_attention *cached, const struct sc_kernels *kernels, struct sc_team *team, void *scratch)
+{
+    struct sc_attention a = cached->attention;
+    const int64_t n_pages = pages_of(dense_room(cached));
+    struct sc_state_view *views = scratch;
+    void **pages = (void *)((char *)scratch + align64(2 * (size_t)a.batch * sizeof(*views)));
+    char *room = (char *)pages + align64(2 * (size_t)a.batch * (size_t)n_pages * sizeof(*pages));
+    for (int64_t i = 0; i < 2 * a.batch; i++) {
+        const bool key = i < a.batch;
+        if (cached->state_k) {
+            views[i] = (key ? cached->state_k : cached->state_v)->rows[i % a.batch];
+        } else {
+            dense_view(cached, key, i % a.batch, pages + i * n_pages, &views[i]);
+        }
+    }
+    if (cached->state_k || cached->present_k) {
+        struct job job = {cached, views};
+        sc_team_for(team, 2 * a.batch, write_part, &job);
+    }
+    for (int64_t i = 0; i < 2 * a.batch; i++) {
+        views[i].length = cached->length[i % a.batch];
+    }
+    a.keys = views;
+    a.values = views + a.batch;
+    a.offset = cached->start;
+    if (a.batch > 0 && a.n_q > 0) {
+        sc_attention_run(kernels, team, &a, room);
+    }
+}
