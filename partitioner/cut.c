@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The solver: several orders, each sliced at coarse places first; the promising ones at every place, then evened out
- * and improved by moves. Caps on the slowest stage, from just over the bound upwards, keep the programme small. */
+ * and improved by moves. Caps on the slowest stage, from just over the bound upwards, keep the programme small. Where
+ * the graph has few downsets, all partitions are searched with what was found as the cap. */
 #include <math.h>
 #include <string.h>
 
 #include "partitioner/cut_parts.h"
 
-enum { COARSE_PLACES = 1024, SMALL_UNITS = 4096 };
+enum { COARSE_PLACES = 1024, SMALL_UNITS = 4096, MAX_DOWNSETS = 40000 };
 
 static const double max_full_work = 4e8; /* about a second */
+static const double max_downset_work = 1e8; /* about half a second */
 
 struct found {
     int n_stages; /* 0: nothing */
@@ -50,6 +52,17 @@ static enum sc_status measure(const struct solver *solver, struct found *found)
         found->slowest = solver->busy[k] > found->slowest ? solver->busy[k] : found->slowest;
         found->sum += solver->busy[k];
         found->squares += solver->busy[k] * solver->busy[k];
+    }
+    return SC_OK;
+}
+
+/* Takes `found`, which is in the trial, when it is better than what is known. */
+static enum sc_status keep(struct solver *solver, struct found *found)
+{
+    SC_TRY(measure(solver, found));
+    if (precedes(solver, found, &solver->best)) {
+        solver->trial = solver->best.stage_of;
+        solver->best = *found;
     }
     return SC_OK;
 }
@@ -112,13 +125,9 @@ static enum sc_status refine(struct solver *solver, const int *order)
     }
     struct found found = {.n_stages = slice.n_used, .stage_of = solver->trial};
     SC_TRY(sc_units_improve(solver->units, found.n_stages, found.stage_of));
-    SC_TRY(measure(solver, &found));
+    SC_TRY(keep(solver, &found));
     if (slice.full && !solver->latency && sc_order_is_only(solver->units, order)) {
-        solver->bound = found.slowest;
-    }
-    if (precedes(solver, &found, &solver->best)) {
-        solver->trial = solver->best.stage_of;
-        solver->best = found;
+        solver->bound = solver->best.slowest;
     }
     return SC_OK;
 }
@@ -158,6 +167,42 @@ static enum sc_status solve_orders(struct solver *solver)
     return SC_OK;
 }
 
+/* Searches all partitions, for nothing slower than what is known. */
+static enum sc_status solve_downsets(struct solver *solver)
+{
+    const struct sc_units *units = solver->units;
+    struct sc_downsets downsets = {0};
+    const int max_sets = MAX_DOWNSETS / (1 + solver->n_stages / 64);
+    if (units->n > SMALL_UNITS || (solver->best.n_stages && solver->best.slowest <= solver->bound)) {
+        return SC_OK;
+    }
+    SC_TRY(sc_downsets_build(units, max_sets, solver->arena, &downsets));
+    if (!downsets.n) {
+        return SC_OK;
+    }
+    const double upper = solver->best.n_stages ? solver->best.slowest * (1 + 1e-9) : 0;
+    struct sc_slice slice = {.goal = solver->latency ? SC_SLICE_SUM : SC_SLICE_MAX,
+        .n_stages = solver->n_stages,
+        .exact = solver->exact,
+        .cap_seconds = solver->latency ? 0 : upper,
+        .max_work = max_downset_work};
+    SC_TRY(sc_downsets_solve(units, &downsets, &slice, solver->trial));
+    if (!slice.n_used) {
+        return SC_OK;
+    }
+    if (!solver->latency) {
+        solver->bound = slice.value;
+        struct sc_slice even = slice;
+        even.goal = SC_SLICE_SQUARES;
+        even.n_stages = slice.n_used;
+        even.exact = true;
+        even.cap_seconds = slice.value * (1 + 1e-9);
+        SC_TRY(sc_downsets_solve(units, &downsets, &even, solver->trial)); /* gives up: the first one stays */
+    }
+    struct found found = {.n_stages = slice.n_used, .stage_of = solver->trial};
+    return keep(solver, &found);
+}
+
 static enum sc_status nothing_fits(const struct solver *solver)
 {
     int64_t least = INT64_MAX, limit = 0;
@@ -195,6 +240,7 @@ static enum sc_status solve(const struct sc_cut_problem *problem, struct sc_aren
     }
     SC_TRY(sc_units_bound(&units, &solver.bound));
     SC_TRY(solve_orders(&solver));
+    SC_TRY(solve_downsets(&solver));
     if (!solver.best.n_stages) {
         return nothing_fits(&solver);
     }

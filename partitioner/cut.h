@@ -48,9 +48,10 @@ struct sc_cut_result {
     double bound_seconds; /* proven: no partition has a faster slowest stage */
 };
 
-/* Slices of several good topological orders, each cut exactly by a dynamic programme (over a thinned set of places
- * where the order has too many), then improved by moving single nodes between stages. Groups are never divided. The
- * value is exact for graphs with one topological order. Among equal slowest stages the more even partition is taken.
+/* Slices of several good topological orders, each cut exactly by a dynamic programme (over a thinned set of places where
+ * the order has too many), then improved by moving single nodes between stages. Groups are never divided. A graph with
+ * few downsets, a chain above all, is solved exactly: the bound then is the value. Among equal slowest stages fewer
+ * stages are taken (unless exact_stages), then the more even partition.
  * result->stage_of is the caller's, stages are numbered in a topological order of the quotient graph.
  * Fails with SC_LIMIT when nothing fits, saying how much memory would; with SC_BAD_INPUT for a cycle, for numbers that
  * make no sense, and with exact_stages for more stages than separable nodes. */

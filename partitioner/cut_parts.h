@@ -78,6 +78,24 @@ enum sc_status sc_slice_solve(const struct sc_units *units, struct sc_slice *sli
 /* The least memory limit under which the order can be cut into at most n_stages slices. */
 enum sc_status sc_slice_memory(const struct sc_units *units, const int *order, int n_stages, int64_t *bytes);
 
+/* Downsets: sets of units that hold all that their units read. Stages 0 to k of any partition are one, so a partition
+ * is a chain of them. Numbered by size: 0 is empty, the last is everything. */
+struct sc_downsets {
+    int n; /* 0: there are more than asked for */
+    size_t n_words; /* of a set */
+    uint64_t *bits;
+    int *start; /* n + 1; steps of set i: start[i] to start[i + 1] - 1 */
+    int *unit, *next; /* per step: the unit that is added, the set that this gives */
+};
+
+enum sc_status sc_downsets_build(
+    const struct sc_units *units, int max_sets, struct sc_arena *arena, struct sc_downsets *downsets);
+
+/* As sc_slice_solve, but over all partitions: the value is the best there is. Order and places are not looked at;
+ * max_work counts steps and readers, and is noticed on the way. */
+enum sc_status sc_downsets_solve(
+    const struct sc_units *units, const struct sc_downsets *downsets, struct sc_slice *slice, int *stage_of);
+
 /* busy[stage] and memory[stage] of a partition of units. */
 enum sc_status sc_units_load(
     const struct sc_units *units, int n_stages, const int *stage_of, double *busy, int64_t *memory);
