@@ -42,6 +42,29 @@ int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, int64_t context)
     return pair->kind == SC_STATE_PAGED ? pair_pages(pair, context) * page_bytes(pair) : 0;
 }
 
+/* Bytes of all pages. Heads and width come from the model file. */
+static enum sc_status count_bytes(const struct sc_state_options *options, int64_t *bytes)
+{
+    const int64_t most = (int64_t)1 << 46;
+    *bytes = 0;
+    for (int p = 0; p < options->n_pairs; p++) {
+        const struct sc_state_pair *pair = &options->pairs[p];
+        if (pair->kind != SC_STATE_PAGED) {
+            continue;
+        }
+        const int64_t dims[] = {pair->heads, pair->width, SC_PAGE_ROWS};
+        SC_TRY(sc_dims_check("a page of a cache", pair->type, 3, dims));
+        const int64_t pages = pair_pages(pair, options->context);
+        const int64_t page = page_bytes(pair) > 0 ? page_bytes(pair) : 1;
+        if (pages > (most - *bytes) / page / options->n_slots) {
+            return sc_fail(SC_NO_MEMORY, "out of memory for caches of %lld positions in %d slots",
+                (long long)options->context, options->n_slots);
+        }
+        *bytes += options->n_slots * pages * page_bytes(pair);
+    }
+    return SC_OK;
+}
+
 static enum sc_status make_views(struct sc_state_store *store)
 {
     const struct sc_state_options *options = &store->options;
@@ -86,14 +109,16 @@ enum sc_status sc_state_store_create(const struct sc_state_options *options, str
     store->dense = sc_arena_array(&store->arena, n, sizeof *store->dense);
     store->fed = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->fed);
     store->values = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->values);
+    int64_t bytes = 0;
     enum sc_status status = SC_NO_MEMORY;
     if (pairs && store->views && store->dense && store->fed && store->values) {
-        int64_t bytes = 0;
         for (int p = 0; p < options->n_pairs; p++) {
             pairs[p] = options->pairs[p];
-            bytes += options->n_slots * sc_state_pair_bytes(&pairs[p], options->context);
         }
         store->options.pairs = pairs;
+        status = count_bytes(options, &bytes);
+    }
+    if (status == SC_OK) {
         store->pages = calloc(1, (size_t)bytes + SC_PAGE_ROWS);
         status = store->pages ? make_views(store)
                               : sc_fail(SC_NO_MEMORY, "out of memory for %lld bytes of caches", (long long)bytes);

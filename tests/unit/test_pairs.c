@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about which inputs and outputs are one state. */
+#include "decode/pairs.h"
+#include "graph_case.h"
+
+static const struct sc_state_pair *pair_of(
+    const struct sc_model *model, const struct sc_state_pair *pairs, int n, const char *in, const char *out)
+{
+    const int p = sc_pairs_find_input(pairs, n, sc_graph_find(model->graph, in));
+    assert_true(p >= 0);
+    assert_int_equal(pairs[p].out, sc_graph_find(model->graph, out));
+    return &pairs[p];
+}
+
+static void attention_joins_keys_and_values(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_attention");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 2);
+    const struct sc_state_pair *key = pair_of(model, pairs, n, "past_key_values.0.key", "present.0.key");
+    const struct sc_state_pair *value = pair_of(model, pairs, n, "past_key_values.0.value", "present.0.value");
+    assert_true(key->kind == SC_STATE_PAGED && value->kind == SC_STATE_PAGED);
+    assert_true(key->keys && !value->keys);
+    assert_int_equal(key->heads, 2);
+    assert_int_equal(key->width, 2);
+    assert_int_equal(key->type, SC_F32);
+    assert_int_equal(key->capacity, 0);
+    assert_string_equal(model->graph->nodes[key->node].op, "Attention");
+    assert_int_equal(sc_pairs_find_input(pairs, n, sc_graph_find(model->graph, "input_ids")), -1);
+    sc_model_close(model);
+}
+
+static void a_cache_that_others_read_is_found_by_name(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_read_twice");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 2);
+    const struct sc_state_pair *key = pair_of(model, pairs, n, "past_key_values.0.key", "present.0.key");
+    assert_int_equal(key->kind, SC_STATE_DENSE);
+    assert_int_equal(key->node, -1);
+    sc_model_close(model);
+}
+
+static void scatter_joins_caches_with_their_capacity(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_scatter");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 2);
+    const struct sc_state_pair *key = pair_of(model, pairs, n, "key_cache.0", "updated_key_cache.0");
+    const struct sc_state_pair *value = pair_of(model, pairs, n, "value_cache.0", "updated_value_cache.0");
+    assert_true(key->kind == SC_STATE_PAGED && key->keys && value->kind == SC_STATE_PAGED && !value->keys);
+    assert_int_equal(key->capacity, 8);
+    assert_string_equal(model->graph->nodes[value->node].op, "TensorScatter");
+    sc_model_close(model);
+}
+
+static void names_of_exporters_join_dense_states(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_named");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 2);
+    const struct sc_state_pair *key = pair_of(model, pairs, n, "past_key_values.0.key", "present.0.key");
+    assert_int_equal(key->kind, SC_STATE_DENSE);
+    assert_int_equal(key->rank, 4);
+    static const int64_t dims[] = {1, 2, 0, 2};
+    assert_memory_equal(key->dims, dims, sizeof dims);
+    (void)pair_of(model, pairs, n, "past_key_values.0.value", "present.0.value");
+    sc_model_close(model);
+}
+
+static void joined_caches_have_their_batch_second(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_joined");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 2);
+    const struct sc_state_pair *first = pair_of(model, pairs, n, "past_0", "present_0");
+    static const int64_t dims[] = {2, 1, 2, 0, 2};
+    assert_int_equal(first->rank, 5);
+    assert_memory_equal(first->dims, dims, sizeof dims);
+    sc_model_close(model);
+}
+
+static void a_state_without_its_output_is_refused(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_no_output");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_fails(SC_BAD_MODEL, "'past_0' looks like a state, but there is no output 'present_0'",
+        sc_pairs_find(model, &n, &pairs));
+    sc_model_close(model);
+}
+
+static void a_continuation_of_another_type_is_refused(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_mismatched");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_fails(SC_BAD_MODEL, "'past_key_values.0.key' is float, but its continuation 'present.0.key' is float16",
+        sc_pairs_find(model, &n, &pairs));
+    sc_model_close(model);
+}
+
+static void a_model_without_states_has_no_pairs(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("skipping");
+    struct sc_state_pair *pairs;
+    int n = 7;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 0);
+    sc_model_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_joins_keys_and_values),
+        cmocka_unit_test(a_cache_that_others_read_is_found_by_name),
+        cmocka_unit_test(scatter_joins_caches_with_their_capacity),
+        cmocka_unit_test(names_of_exporters_join_dense_states),
+        cmocka_unit_test(joined_caches_have_their_batch_second),
+        cmocka_unit_test(a_state_without_its_output_is_refused),
+        cmocka_unit_test(a_continuation_of_another_type_is_refused),
+        cmocka_unit_test(a_model_without_states_has_no_pairs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

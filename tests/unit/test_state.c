@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about the state store: pages and views of them, dense states that move on. */
+#include "graph_case.h"
+#include "runtime/state.h"
+
+enum { HEADS = 3, WIDTH = 8, SLOTS = 4, CONTEXT = 200 };
+
+static const struct sc_state_pair pairs[] = {
+    {.kind = SC_STATE_PAGED, .type = SC_F32, .heads = HEADS, .width = WIDTH, .keys = true},
+    {.kind = SC_STATE_PAGED, .type = SC_F16, .heads = HEADS, .width = WIDTH, .capacity = 70},
+    {.kind = SC_STATE_DENSE, .type = SC_F32, .rank = 3, .dims = {1, 0, 2}},
+    {.kind = SC_STATE_DENSE, .type = SC_F32, .rank = 2, .dims = {1, 3}},
+};
+
+static struct sc_state_store *make(void)
+{
+    struct sc_state_store *store = NULL;
+    const struct sc_state_options options = {.n_pairs = 4, .pairs = pairs, .n_slots = SLOTS, .context = CONTEXT};
+    assert_ok(sc_state_store_create(&options, &store));
+    return store;
+}
+
+static const struct sc_value *feed(struct sc_state_store *store, int pair, int slot, int64_t pos, int n_new)
+{
+    const struct sc_value *value = NULL;
+    const struct sc_row row = {.slot = slot, .n_new = n_new, .pos = pos};
+    assert_ok(sc_state_feed(store, pair, &row, 1, &value));
+    return value;
+}
+
+static void a_row_sees_its_slot_at_its_position(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_row rows[] = {{.slot = 2, .n_new = 1, .pos = 199}, {.slot = 0, .n_new = 5, .pos = 0}};
+    const struct sc_value *value = NULL;
+    assert_ok(sc_state_feed(store, 0, rows, 2, &value));
+    assert_int_equal(value->kind, SC_KIND_STATE);
+    const struct sc_state *fed = value->u.state;
+    assert_int_equal(fed->n_rows, 2);
+    assert_int_equal(fed->capacity, CONTEXT);
+    assert_int_equal(fed->heads, HEADS);
+    assert_int_equal(fed->width, WIDTH);
+    assert_int_equal(fed->rows[0].length, 199);
+    assert_int_equal(fed->rows[1].length, 0);
+    assert_int_equal(fed->rows[0].n_pages, 4); /* 200 positions */
+    sc_state_store_free(store);
+}
+
+/* Strides of keys run along positions, those of values along the width. */
+static void pages_lie_as_their_readers_want_them(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_state_view *keys = &feed(store, 0, 0, 0, 1)->u.state->rows[0];
+    assert_int_equal(keys->row_stride, 1);
+    assert_int_equal(keys->column_stride, SC_PAGE_ROWS);
+    assert_int_equal(keys->head_stride, WIDTH * SC_PAGE_ROWS);
+    const struct sc_state_view *values = &feed(store, 1, 0, 0, 1)->u.state->rows[0];
+    assert_int_equal(values->row_stride, WIDTH);
+    assert_int_equal(values->column_stride, 1);
+    sc_state_store_free(store);
+}
+
+static void pages_of_slots_and_pairs_never_overlap(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const size_t page[2] = {HEADS * WIDTH * SC_PAGE_ROWS * 4, HEADS * WIDTH * SC_PAGE_ROWS * 2};
+    for (int p = 0; p < 2; p++) {
+        for (int slot = 0; slot < SLOTS; slot++) {
+            const struct sc_state_view *view = &feed(store, p, slot, 0, 1)->u.state->rows[0];
+            for (int64_t i = 0; i < view->n_pages; i++) {
+                assert_int_equal((uintptr_t)view->pages[i] % 64, 0);
+                for (size_t b = 0; b < page[p]; b++) { /* zeroes at first, then our mark */
+                    assert_int_equal(((unsigned char *)view->pages[i])[b], 0);
+                }
+                memset(view->pages[i], 1 + 10 * p + slot, page[p]);
+            }
+        }
+    }
+    for (int p = 0; p < 2; p++) {
+        for (int slot = 0; slot < SLOTS; slot++) {
+            const struct sc_state_view *view = &feed(store, p, slot, 0, 1)->u.state->rows[0];
+            for (int64_t i = 0; i < view->n_pages; i++) {
+                for (size_t b = 0; b < page[p]; b++) {
+                    assert_int_equal(((unsigned char *)view->pages[i])[b], 1 + 10 * p + slot);
+                }
+            }
+        }
+    }
+    sc_state_store_free(store);
+}
+
+static void a_cache_takes_its_capacity_and_no_more(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_value *value = NULL;
+    (void)feed(store, 0, 0, CONTEXT - 1, 1);
+    (void)feed(store, 1, 0, 60, 10);
+    const struct sc_row past_context = {.slot = 0, .n_new = 1, .pos = CONTEXT};
+    const struct sc_row past_capacity = {.slot = 0, .n_new = 11, .pos = 60};
+    assert_fails(SC_LIMIT, "capacity of 200", sc_state_feed(store, 0, &past_context, 1, &value));
+    assert_fails(SC_LIMIT, "capacity of 70", sc_state_feed(store, 1, &past_capacity, 1, &value));
+    sc_state_store_free(store);
+}
+
+static void rows_of_no_slot_or_before_the_start_are_refused(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_value *value = NULL;
+    const struct sc_row bad[] = {{.slot = SLOTS, .n_new = 1}, {.slot = -1, .n_new = 1}};
+    const struct sc_row before[] = {{.slot = 0, .n_new = 1, .pos = -1}, {.slot = 0, .n_new = -1, .pos = 1},
+        {.slot = 0, .n_new = INT32_MAX, .pos = INT64_MAX}};
+    for (int p = 0; p < 4; p++) {
+        for (int i = 0; i < 2; i++) {
+            assert_fails(SC_BAD_INPUT, "slot", sc_state_feed(store, p, &bad[i], 1, &value));
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(sc_state_feed(store, p, &before[i], 1, &value), SC_LIMIT);
+        }
+    }
+    assert_null(value);
+    sc_state_store_free(store);
+}
+
+static struct sc_value rows_of(float *data, int64_t n)
+{
+    struct sc_value value = {.kind = SC_KIND_TENSOR};
+    sc_tensor_init(&value.u.tensor, SC_F32, 3, (const int64_t[]){1, n, 2});
+    value.u.tensor.data = data;
+    return value;
+}
+
+static void a_dense_state_starts_empty_and_moves_on_when_kept(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    float data[2 * CONTEXT];
+    for (int i = 0; i < 2 * CONTEXT; i++) {
+        data[i] = (float)i;
+    }
+    for (int slot = 0; slot < 2; slot++) {
+        assert_int_equal(feed(store, 2, slot, 0, 1)->u.tensor.dims[1], 0);
+    }
+    for (int64_t n = 1; n <= CONTEXT; n++) { /* grows by one a step, past every size that was ever reserved */
+        const struct sc_row row = {.slot = 1, .n_new = 1, .pos = n - 1};
+        const struct sc_value kept = rows_of(data, n);
+        const struct sc_tensor *before = &feed(store, 2, 1, n - 1, 1)->u.tensor;
+        assert_int_equal(before->dims[1], n - 1);
+        assert_memory_equal(before->data, data, (size_t)(n - 1) * 8);
+        assert_ok(sc_state_keep(store, 2, &row, &kept));
+    }
+    assert_int_equal(feed(store, 2, 0, 0, 1)->u.tensor.dims[1], 0);
+    sc_state_store_free(store);
+}
+
+static void a_dense_state_is_fed_again_until_it_is_kept(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    float data[] = {1, 2, 3, 4};
+    const struct sc_row row = {.slot = 0, .n_new = 1, .pos = 0};
+    const struct sc_value kept = rows_of(data, 2);
+    (void)feed(store, 2, 0, 0, 2);
+    assert_ok(sc_state_keep(store, 2, &row, &kept));
+    for (int i = 0; i < 2; i++) { /* a microbatch that failed kept nothing */
+        const struct sc_tensor *again = &feed(store, 2, 0, 2, 1)->u.tensor;
+        assert_int_equal(again->dims[1], 2);
+        assert_memory_equal(again->data, data, sizeof data);
+    }
+    sc_state_store_free(store);
+}
+
+static void a_strided_new_state_is_kept_dense(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    float data[] = {1, 2, 3, 4, 5, 6};
+    const float want[] = {1, 4, 2, 5, 3, 6};
+    struct sc_value kept = rows_of(data, 3);
+    kept.u.tensor.strides[1] = 1;
+    kept.u.tensor.strides[2] = 3;
+    const struct sc_row row = {.slot = 0, .n_new = 3, .pos = 0};
+    (void)feed(store, 2, 0, 0, 3);
+    assert_ok(sc_state_keep(store, 2, &row, &kept));
+    assert_memory_equal(feed(store, 2, 0, 3, 1)->u.tensor.data, want, sizeof want);
+    sc_state_store_free(store);
+}
+
+static void position_zero_starts_a_state_anew(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    float data[] = {7, 8, 9};
+    struct sc_value kept = {.kind = SC_KIND_TENSOR};
+    sc_tensor_init(&kept.u.tensor, SC_F32, 2, (const int64_t[]){1, 3});
+    kept.u.tensor.data = data;
+    const struct sc_row row = {.slot = 3, .n_new = 1, .pos = 0};
+    const float zeros[3] = {0, 0, 0};
+    assert_memory_equal(feed(store, 3, 3, 0, 1)->u.tensor.data, zeros, sizeof zeros);
+    assert_ok(sc_state_keep(store, 3, &row, &kept));
+    assert_memory_equal(feed(store, 3, 3, 1, 1)->u.tensor.data, data, sizeof data);
+    assert_memory_equal(feed(store, 3, 3, 0, 1)->u.tensor.data, zeros, sizeof zeros);
+    sc_state_store_free(store);
+}
+
+static void a_dense_state_takes_one_row_that_has_begun(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_value *value = NULL;
+    const struct sc_row rows[] = {{.slot = 0, .n_new = 1}, {.slot = 1, .n_new = 1}};
+    const struct sc_row later = {.slot = 1, .n_new = 1, .pos = 5};
+    assert_fails(SC_BAD_INPUT, "one row", sc_state_feed(store, 2, rows, 2, &value));
+    assert_fails(SC_BAD_INPUT, "holds no state", sc_state_feed(store, 2, &later, 1, &value));
+    sc_state_store_free(store);
+}
+
+static void bytes_are_those_of_whole_pages(void **state)
+{
+    (void)state;
+    assert_int_equal(sc_state_pair_bytes(&pairs[0], 200), 4 * 64 * HEADS * WIDTH * 4);
+    assert_int_equal(sc_state_pair_bytes(&pairs[1], 200), 2 * 64 * HEADS * WIDTH * 2); /* its own capacity is 70 */
+    assert_int_equal(sc_state_pair_bytes(&pairs[2], 200), 0);
+}
+
+static void a_store_too_large_for_memory_is_refused(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = NULL;
+    const int64_t many = (int64_t)1 << 30;
+    const struct sc_state_pair huge = {.kind = SC_STATE_PAGED, .type = SC_F32, .heads = many, .width = many};
+    const struct sc_state_pair large = {.kind = SC_STATE_PAGED, .type = SC_F32, .heads = 1 << 10, .width = 1 << 20};
+    struct sc_state_options options = {.n_pairs = 1, .pairs = &huge, .n_slots = 1, .context = 64};
+    assert_int_equal(sc_state_store_create(&options, &store), SC_LIMIT); /* a page's bytes do not fit 64 bits */
+    options.pairs = &large;
+    options.context = (int64_t)1 << 50;
+    assert_int_equal(sc_state_store_create(&options, &store), SC_NO_MEMORY); /* nor do those of all pages */
+    options.context = (int64_t)1 << 20;
+    assert_int_equal(sc_state_store_create(&options, &store), SC_NO_MEMORY);
+    assert_null(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_sees_its_slot_at_its_position),
+        cmocka_unit_test(pages_lie_as_their_readers_want_them),
+        cmocka_unit_test(pages_of_slots_and_pairs_never_overlap),
+        cmocka_unit_test(a_cache_takes_its_capacity_and_no_more),
+        cmocka_unit_test(rows_of_no_slot_or_before_the_start_are_refused),
+        cmocka_unit_test(a_dense_state_starts_empty_and_moves_on_when_kept),
+        cmocka_unit_test(a_dense_state_is_fed_again_until_it_is_kept),
+        cmocka_unit_test(a_strided_new_state_is_kept_dense),
+        cmocka_unit_test(position_zero_starts_a_state_anew),
+        cmocka_unit_test(a_dense_state_takes_one_row_that_has_begun),
+        cmocka_unit_test(bytes_are_those_of_whole_pages),
+        cmocka_unit_test(a_store_too_large_for_memory_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
