@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about plans of models with states. */
+#include "decode/pairs.h"
+#include "graph_case.h"
+#include "runtime/planning.h"
+
+#define SHAKESPEARE SC_SOURCE_DIR "/examples/shakespeare"
+
+struct fixture {
+    struct sc_model *model;
+    struct sc_arena arena;
+    struct sc_state_pair *pairs;
+    struct sc_planning planning;
+    bool *is_state;
+    struct sc_fact *facts;
+    struct sc_plan *plan;
+};
+
+static void open_fixture(struct fixture *f, const char *path, int n_stages)
+{
+    memset(f, 0, sizeof *f);
+    assert_ok(sc_model_open(path, &f->model));
+    assert_ok(sc_pairs_find(f->model, &f->planning.n_pairs, &f->pairs));
+    f->planning.pairs = f->pairs;
+    f->planning.n_ranks = n_stages;
+    f->planning.n_stages = n_stages;
+    f->planning.n_slots = 1;
+    f->planning.context = 100;
+    assert_ok(sc_kernels_best(&f->planning.kernels));
+    assert_ok(sc_planning_mark_states(f->model, f->planning.n_pairs, f->pairs, &f->arena, &f->is_state));
+    assert_ok(sc_passes_run(f->model, f->planning.kernels));
+}
+
+static void make(struct fixture *f)
+{
+    sc_plan_free(f->plan);
+    f->plan = NULL;
+    assert_ok(sc_planning_make(f->model, &f->planning, f->is_state, &f->arena, &f->facts, &f->plan));
+}
+
+static void close_fixture(struct fixture *f)
+{
+    sc_plan_free(f->plan);
+    sc_model_close(f->model);
+    sc_arena_release(&f->arena);
+}
+
+static int stage_of(const struct fixture *f, int value)
+{
+    const struct sc_graph *graph = f->model->graph;
+    return sc_plan_stage_of(f->plan, &graph->nodes[graph->values[value].producer]);
+}
+
+static void states_are_marked_with_what_continues_them(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 2);
+    int n = 0;
+    for (int v = 0; v < f.model->graph->n_values; v++) {
+        n += f.is_state[v];
+    }
+    assert_int_equal(f.planning.n_pairs, 12);
+    assert_int_equal(n, 24);
+    const struct sc_fact *past = &f.model->graph->values[f.pairs[0].in].fact;
+    assert_int_equal(past->kind, SC_KIND_STATE);
+    assert_int_equal(past->dims[1], 3);
+    assert_int_equal(past->dims[3], 32);
+    close_fixture(&f);
+}
+
+/* Both caches of a layer are where its Attention is, whatever the cut. */
+static void a_cut_never_parts_a_state_from_its_operator(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 6);
+    for (int seed = -1; seed < 30; seed++) {
+        f.planning.random = seed >= 0;
+        f.planning.random_seed = (uint64_t)(seed < 0 ? 0 : seed);
+        make(&f);
+        assert_int_equal(f.plan->n_stages, 6);
+        for (int p = 0; p < f.planning.n_pairs; p++) {
+            const struct sc_node *home = &f.model->graph->nodes[f.pairs[p].node];
+            assert_int_equal(stage_of(&f, f.pairs[p].out), sc_plan_stage_of(f.plan, home));
+        }
+    }
+    close_fixture(&f);
+}
+
+/* The caches of named states: all that reads or continues one is in one stage. */
+static void readers_of_dense_states_stay_with_their_makers(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, GRAPHS "pairs_named", 3);
+    const struct sc_graph *graph = f.model->graph;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        f.planning.random = true;
+        f.planning.random_seed = seed;
+        make(&f);
+        for (int p = 0; p < f.planning.n_pairs; p++) {
+            for (int n = 0; n < graph->n_nodes; n++) {
+                for (int i = 0; i < graph->nodes[n].n_in && !graph->nodes[n].dead; i++) {
+                    if (graph->nodes[n].in[i] == f.pairs[p].in || graph->nodes[n].in[i] == f.pairs[p].out) {
+                        assert_int_equal(sc_plan_stage_of(f.plan, &graph->nodes[n]), stage_of(&f, f.pairs[p].out));
+                    }
+                }
+            }
+        }
+    }
+    close_fixture(&f);
+}
+
+static void caches_count_for_the_stage_that_keeps_them(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 3);
+    int64_t total = 0, wanted = 0;
+    f.planning.n_slots = 5;
+    make(&f);
+    for (int s = 0; s < f.plan->n_stages; s++) {
+        int64_t mine = 0;
+        for (int p = 0; p < f.planning.n_pairs; p++) {
+            mine += stage_of(&f, f.pairs[p].out) == s ? 5 * 2 * 64 * 3 * 32 * 4 : 0; /* 100 positions: two pages */
+        }
+        assert_int_equal(f.plan->stages[s].state_bytes, mine);
+        total += f.plan->stages[s].state_bytes;
+    }
+    wanted = INT64_C(12) * 5 * 2 * 64 * 3 * 32 * 4;
+    assert_int_equal(total, wanted);
+    close_fixture(&f);
+}
+
+static void facts_are_known_for_every_value(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 2);
+    make(&f);
+    const struct sc_graph *graph = f.model->graph;
+    const struct sc_fact *logits = &f.facts[sc_graph_find(graph, "logits")];
+    static const int64_t dims[] = {1, 1, 2048};
+    assert_int_equal(logits->rank, 3);
+    assert_memory_equal(logits->dims, dims, sizeof dims);
+    for (int n = 0; n < graph->n_nodes; n++) {
+        for (int o = 0; o < graph->nodes[n].n_out && !graph->nodes[n].dead; o++) {
+            assert_true(sc_fact_dims_known(&f.facts[graph->nodes[n].out[o]]));
+        }
+    }
+    close_fixture(&f);
+}
+
+static void a_plan_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 2);
+    f.planning.plan_path = "no/such/plan.json";
+    assert_fails(
+        SC_IO, "no/such/plan.json", sc_planning_make(f.model, &f.planning, f.is_state, &f.arena, &f.facts, &f.plan));
+    assert_null(f.plan);
+    close_fixture(&f);
+}
+
+static void a_model_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 2);
+    f.planning.memory_bytes = 1 << 20;
+    assert_fails(SC_LIMIT, "memory", sc_planning_make(f.model, &f.planning, f.is_state, &f.arena, &f.facts, &f.plan));
+    assert_null(f.plan);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_are_marked_with_what_continues_them),
+        cmocka_unit_test(a_cut_never_parts_a_state_from_its_operator),
+        cmocka_unit_test(readers_of_dense_states_stay_with_their_makers),
+        cmocka_unit_test(caches_count_for_the_stage_that_keeps_them),
+        cmocka_unit_test(facts_are_known_for_every_value),
+        cmocka_unit_test(a_plan_that_is_not_there_is_named),
+        cmocka_unit_test(a_model_that_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
