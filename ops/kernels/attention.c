@@ -6,6 +6,9 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #include "ops/kernels/attention_rows.h"
 
@@ -124,27 +127,22 @@ static void store_row(const struct job *job, const float *from, void *data, int6
     }
 }
 
-typedef float four __attribute__((vector_size(16)));
-
-static four load_four(const float *from)
-{
-    four x;
-    memcpy(&x, from, sizeof(x));
-    return x;
-}
-
 /* Turns 4 x 4 numbers. */
 static void turn_four(const float *from, int64_t row_stride, float *to)
 {
-    const four a = load_four(from), b = load_four(from + row_stride);
-    const four c = load_four(from + 2 * row_stride), d = load_four(from + 3 * row_stride);
-    const four ab_low = {a[0], b[0], a[1], b[1]}, ab_high = {a[2], b[2], a[3], b[3]};
-    const four cd_low = {c[0], d[0], c[1], d[1]}, cd_high = {c[2], d[2], c[3], d[3]};
-    const four rows[4] = {{ab_low[0], ab_low[1], cd_low[0], cd_low[1]}, {ab_low[2], ab_low[3], cd_low[2], cd_low[3]},
-        {ab_high[0], ab_high[1], cd_high[0], cd_high[1]}, {ab_high[2], ab_high[3], cd_high[2], cd_high[3]}};
-    for (int i = 0; i < 4; i++) {
-        memcpy(to + i * BLOCK, &rows[i], sizeof(rows[i]));
+#ifdef __SSE__
+    __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + row_stride);
+    __m128 c = _mm_loadu_ps(from + 2 * row_stride), d = _mm_loadu_ps(from + 3 * row_stride);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + BLOCK, b);
+    _mm_storeu_ps(to + 2 * BLOCK, c);
+    _mm_storeu_ps(to + 3 * BLOCK, d);
+#else
+    for (int i = 0; i < 16; i++) {
+        to[i / 4 * BLOCK + i % 4] = from[i % 4 * row_stride + i / 4];
     }
+#endif
 }
 
 /* to[d][j] = from[j][d] for n of the 64 columns, zeros in the others. Sixteen d at a time stay in the first cache. */
