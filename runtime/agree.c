@@ -3,6 +3,7 @@
  * wrong answer. */
 #include "runtime/agree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static void fill_handshake(const struct sc_session *session, struct sc_handshake
 {
     const struct sc_session_options *options = &session->options;
     memset(mine, 0, sizeof *mine);
-    strncpy(mine->version, SC_VERSION, sizeof mine->version - 1);
+    snprintf(mine->version, sizeof mine->version, "%s", SC_VERSION);
     mine->fingerprint = session->model->fingerprint;
     mine->context = options->context;
     mine->seed = (int64_t)options->seed;
