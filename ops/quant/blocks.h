@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Weights quantised in blocks along rows: one description for every operator that has them. */
+#ifndef SC_OPS_QUANT_BLOCKS_H
+#define SC_OPS_QUANT_BLOCKS_H
+
+#include "ops/op.h"
+
+/* Row n has `width` elements of 2, 4 or 8 bits, low bits first, in blocks of `block`. An element is (q - zero) * scale.
+ *   data    [rows, blocks, block * bits / 8] bytes
+ *   scales  [rows, blocks] of scale_type
+ *   zeros   NULL: all are `zero`; else packed like data, each row in whole bytes, or (zeros_type not U8) of that float
+ *           type, [rows, blocks] */
+struct sc_blocks {
+    int bits;
+    bool is_signed; /* elements are two's complement */
+    int64_t rows, width, block, blocks;
+    const uint8_t *data;
+    size_t row_bytes;
+    enum sc_type scale_type, zeros_type;
+    const void *scales, *zeros;
+    float zero;
+    size_t zeros_row_bytes;
+};
+
+/* Elements of row n as floats, `step` floats apart. */
+void sc_blocks_row(const struct sc_blocks *blocks, int64_t n, float *to, int64_t step);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which file of this family holds which operator; sorted by name. */
+#include "ops/quant/rows.h"
+
+static const struct sc_family_entry entries[] = {
+    {"GatherBlockQuantized", sc_ops_quant_gather_blocks},
+    {"MatMulNBits", sc_ops_quant_matmul_nbits},
+};
+
+const struct sc_family sc_family_quant = {"quant", SC_LENGTH(entries), entries};
