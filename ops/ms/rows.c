@@ -3,8 +3,13 @@
 #include "ops/ms/rows.h"
 
 static const struct sc_family_entry entries[] = {
+    {"Attention", sc_ops_ms_attention},
+    {"BiasGelu", sc_ops_ms_gelu},
     {"EmbedLayerNormalization", sc_ops_ms_skip_norm},
+    {"FastGelu", sc_ops_ms_gelu},
+    {"Gelu", sc_ops_ms_gelu},
     {"GroupQueryAttention", sc_ops_ms_group_query},
+    {"QuickGelu", sc_ops_ms_gelu},
     {"SimplifiedLayerNormalization", sc_ops_ms_skip_norm},
     {"SkipLayerNormalization", sc_ops_ms_skip_norm},
     {"SkipSimplifiedLayerNormalization", sc_ops_ms_skip_norm},

@@ -5,6 +5,8 @@
 
 #include "ops/families.h"
 
+extern const struct sc_op sc_ops_ms_attention[];
+extern const struct sc_op sc_ops_ms_gelu[];
 extern const struct sc_op sc_ops_ms_group_query[];
 extern const struct sc_op sc_ops_ms_skip_norm[];
 
