@@ -3,6 +3,7 @@
 #include "machine/topology.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,21 +38,42 @@ static enum sc_status load_topology(const char *xml, struct sc_machine *machine)
     return SC_OK;
 }
 
-/* A launcher binds its ranks, not itself: where it may run more widely than we, that is the job's part. */
+/* Whether the process that started this one is a launcher of MPI ranks, by its name. */
+static bool parent_is_launcher(void)
+{
+    static const char *const names[] = {"mpi", "orte", "prte", "hydra", "pmi", "slurm", "srun"};
+    char path[40], name[24] = "";
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)getppid());
+    FILE *file = fopen(path, "r");
+    if (file) {
+        const bool read = fgets(name, sizeof name, file) != NULL;
+        name[0] = read ? name[0] : '\0';
+        (void)fclose(file); /* nothing was written */
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strncmp(name, names[i], strlen(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A launcher binds its ranks, not itself: what it may run on is the job's part of the machine. A parent bound as we are
+ * that is no launcher is taken for a script around the rank, which says nothing. */
 static enum sc_status find_allowed(struct sc_machine *machine)
 {
     machine->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(machine->topology));
-    if (!machine->allowed) {
+    hwloc_bitmap_t ours = hwloc_bitmap_alloc(), parents = hwloc_bitmap_alloc();
+    if (!machine->allowed || !ours || !parents) {
+        hwloc_bitmap_free(ours);
+        hwloc_bitmap_free(parents);
         return sc_fail(SC_NO_MEMORY, "hwloc: out of memory");
     }
     hwloc_bitmap_and(machine->allowed, machine->allowed, hwloc_topology_get_topology_cpuset(machine->topology));
-    if (machine->recorded) {
-        return SC_OK;
-    }
-    hwloc_bitmap_t ours = hwloc_bitmap_alloc(), parents = hwloc_bitmap_alloc();
-    if (ours && parents && !hwloc_get_cpubind(machine->topology, ours, HWLOC_CPUBIND_THREAD) &&
-        !hwloc_get_proc_cpubind(machine->topology, getppid(), parents, 0) && hwloc_bitmap_isincluded(ours, parents) &&
-        !hwloc_bitmap_isequal(ours, parents) && hwloc_bitmap_intersects(machine->allowed, parents)) {
+    const bool known = !machine->recorded && !hwloc_get_cpubind(machine->topology, ours, HWLOC_CPUBIND_THREAD) &&
+        !hwloc_get_proc_cpubind(machine->topology, getppid(), parents, 0);
+    const bool wider = known && hwloc_bitmap_isincluded(ours, parents) && !hwloc_bitmap_isequal(ours, parents);
+    if (known && hwloc_bitmap_intersects(machine->allowed, parents) && (wider || parent_is_launcher())) {
         hwloc_bitmap_and(machine->allowed, machine->allowed, parents);
     }
     hwloc_bitmap_free(ours);
