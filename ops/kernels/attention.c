@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 #ifdef __SSE__
-#include <xmmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include "ops/kernels/attention_rows.h"
