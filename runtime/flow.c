@@ -78,9 +78,28 @@ static enum sc_status gather_inputs(struct sc_session *session, const struct sc_
     return SC_OK;
 }
 
+/* Two rows that append to one slot would overwrite each other. */
+static enum sc_status check_rows(const struct sc_microbatch *microbatch)
+{
+    if (microbatch->n_rows < 0 || microbatch->n_rows > SC_WIRE_ROWS) {
+        return sc_fail(SC_BAD_INPUT, "a microbatch of %d rows, want at most %d", microbatch->n_rows, SC_WIRE_ROWS);
+    }
+    for (int a = 0; a < microbatch->n_rows; a++) {
+        for (int b = 0; b < a; b++) {
+            if (microbatch->rows[a].slot >= 0 && microbatch->rows[a].slot == microbatch->rows[b].slot) {
+                return sc_fail(SC_BAD_INPUT, "rows %d and %d of a microbatch both continue slot %d", b, a,
+                    microbatch->rows[a].slot);
+            }
+        }
+    }
+    return SC_OK;
+}
+
 enum sc_status sc_session_submit(
     struct sc_session *session, struct sc_microbatch *microbatch, const struct sc_value *const *inputs)
 {
+    SC_TRY(check_rows(microbatch));
+    sc_arena_reset(&session->submit_arena); /* here, so also after a microbatch that was refused */
     const struct sc_value **values =
         sc_arena_array(&session->submit_arena, (size_t)session->model->graph->n_inputs + 1, sizeof *values);
     if (!values) {
@@ -100,7 +119,6 @@ enum sc_status sc_session_submit(
             SC_TRY(sc_edge_send(session, edge, microbatch, values, edge->plan->n_values, NULL));
         }
     }
-    sc_arena_reset(&session->submit_arena);
     session->submitted++;
     return SC_OK;
 }

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about sessions without states: the same answers on any cut, failures in their turn, inputs that are refused. */
+#include "session_case.h"
+
+/* All data sets of a model, as many in flight as the session takes. */
+static void expect_answers(struct session_case *c, const char *name)
+{
+    struct sc_session *session = c->ranks[0].session;
+    struct graph_case data[8];
+    const struct sc_value *outputs[GRAPH_PORTS];
+    struct graph_case first = {.name = name, .model = c->ranks[0].model};
+    const int n = graph_n_sets(&first);
+    int delivered = 0;
+    assert_in_range(n, 1, 8);
+    for (int k = 0; k < n || delivered < n;) {
+        if (k < n && sc_session_in_flight(session) < sc_session_window(session)) {
+            struct sc_microbatch microbatch = {.n_rows = 0};
+            data[k] = (struct graph_case){.name = name, .model = c->ranks[0].model};
+            graph_read(&data[k], k);
+            assert_ok(sc_session_submit(session, &microbatch, data[k].feeds));
+            k++;
+            continue;
+        }
+        assert_ok(sc_session_next(session, outputs));
+        for (int o = 0; o < c->ranks[0].model->graph->n_outputs; o++) {
+            assert_non_null(outputs[o]);
+            graph_expect_value(&data[delivered], o, outputs[o]);
+        }
+        sc_arena_release(&data[delivered++].arena);
+    }
+}
+
+static void answers_are_the_same_on_every_cut(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"late", "computed_shape", "views", "in_place", "nested_if", "sequences",
+        "removable", "large_constant", "failing", "skipping"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        for (int way = 0; way < 12; way++) {
+            struct session_case c = {.n_ranks = 1 + way % 4};
+            char path[512];
+            snprintf(path, sizeof path, GRAPHS "%s", names[k]);
+            c.path = path;
+            c.options.n_threads = 1 + way % 2;
+            c.options.random_plan = way >= 4;
+            c.options.plan_seed = (uint64_t)way;
+            c.options.n_stages = way < 4 ? 1 + way / 2 : 2;
+            if (session_open(&c) != SC_OK) {
+                fail_msg("%s, way %d: %s", names[k], way, sc_error_last()->text);
+            }
+            expect_answers(&c, names[k]);
+            expect_answers(&c, names[k]);
+            session_close(&c);
+        }
+    }
+}
+
+/* Three stages on three ranks, one Gather each. */
+static const char three_stages[] = "{\"format\": 1, \"stages\": ["
+                                   "{\"ranks\": [0], \"nodes\": [\"a\", \"a2\"]},"
+                                   "{\"ranks\": [1], \"nodes\": [\"b\", \"b2\"]},"
+                                   "{\"ranks\": [2], \"nodes\": [\"c\", \"y\"]}]}";
+
+/* Microbatch 3 of 7 fails at the stage; four are in flight at any time. */
+static void fail_at(struct session_case *c, int stage)
+{
+    static const char *const nodes[] = {"'a'", "'b'", "'c'"};
+    struct sc_session *session = c->ranks[0].session;
+    struct graph_case good = {.name = "failing", .model = c->ranks[0].model}, bad = good;
+    const struct sc_value *outputs[GRAPH_PORTS];
+    int64_t first = -1;
+    graph_read(&good, 0);
+    graph_read(&bad, 0);
+    ((int64_t *)bad.inputs[1 + stage].u.tensor.data)[3] = -5;
+    for (int submitted = 0, delivered = 0; delivered < 7;) {
+        if (submitted < 7 && submitted - delivered < 4) {
+            struct sc_microbatch microbatch = {.n_rows = 0};
+            assert_ok(sc_session_submit(session, &microbatch, submitted == 3 ? bad.feeds : good.feeds));
+            first = first < 0 ? microbatch.seq : first;
+            assert_int_equal(microbatch.seq, first + submitted);
+            submitted++;
+            continue;
+        }
+        const enum sc_status status = sc_session_next(session, outputs);
+        if (delivered == 3) {
+            const struct sc_error *error = sc_error_last();
+            assert_int_equal(status, SC_BAD_INPUT);
+            assert_int_equal(error->rank, stage);
+            assert_int_equal(error->stage, stage);
+            assert_int_equal(error->seq, first + 3);
+            assert_non_null(strstr(error->text, nodes[stage]));
+        } else {
+            assert_int_equal(status, SC_OK);
+            graph_expect_value(&good, 0, outputs[0]);
+        }
+        delivered++;
+    }
+    assert_int_equal(sc_session_in_flight(session), 0);
+    sc_arena_release(&good.arena);
+    sc_arena_release(&bad.arena);
+}
+
+static void a_failing_microbatch_comes_out_in_its_turn(void **state)
+{
+    (void)state;
+    char plan[64];
+    session_write_plan(three_stages, plan, sizeof plan);
+    struct session_case c = {.n_ranks = 3, .path = GRAPHS "failing", .options = {.plan_path = plan}};
+    assert_ok(session_open(&c));
+    assert_int_equal(sc_session_plan(c.ranks[0].session)->n_stages, 3);
+    for (int round = 0; round < 2; round++) {
+        for (int stage = 0; stage < 3; stage++) {
+            fail_at(&c, stage);
+        }
+    }
+    session_close(&c);
+    assert_int_equal(unlink(plan), 0);
+}
+
+static void two_failures_in_one_microbatch_are_one_error(void **state)
+{
+    (void)state;
+    char plan[64];
+    session_write_plan(three_stages, plan, sizeof plan);
+    struct session_case c = {.n_ranks = 3, .path = GRAPHS "failing", .options = {.plan_path = plan}};
+    assert_ok(session_open(&c));
+    struct graph_case bad = {.name = "failing", .model = c.ranks[0].model};
+    const struct sc_value *outputs[GRAPH_PORTS];
+    struct sc_microbatch microbatch = {.n_rows = 0};
+    graph_read(&bad, 0);
+    ((int64_t *)bad.inputs[1].u.tensor.data)[0] = 9;
+    ((int64_t *)bad.inputs[3].u.tensor.data)[0] = 9;
+    assert_ok(sc_session_submit(c.ranks[0].session, &microbatch, bad.feeds));
+    assert_fails(SC_BAD_INPUT, "'a'", sc_session_next(c.ranks[0].session, outputs)); /* the earlier stage's */
+    assert_fails(SC_INTERNAL, "in flight", sc_session_next(c.ranks[0].session, outputs));
+    expect_answers(&c, "failing");
+    sc_arena_release(&bad.arena);
+    session_close(&c);
+    assert_int_equal(unlink(plan), 0);
+}
+
+static void inputs_are_checked_before_anything_is_sent(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 2, .path = GRAPHS "skipping", .options = {.n_stages = 2}};
+    assert_ok(session_open(&c));
+    struct sc_session *session = c.ranks[0].session;
+    struct sc_microbatch microbatch = {.n_rows = 0};
+    struct graph_case good = {.name = "skipping", .model = c.ranks[0].model}, bad;
+    graph_read(&good, 0);
+    const struct sc_value *missing[2] = {good.feeds[0], NULL};
+    assert_fails(SC_BAD_INPUT, "'z' is missing", sc_session_submit(session, &microbatch, missing));
+    bad = good;
+    bad.feeds[0] = &bad.inputs[0];
+    bad.inputs[0].u.tensor.type = SC_I32;
+    assert_fails(SC_BAD_INPUT, "'x' is int32, want float", sc_session_submit(session, &microbatch, bad.feeds));
+    bad.inputs[0] = good.inputs[0];
+    bad.inputs[0].u.tensor.rank = 0;
+    assert_fails(SC_BAD_INPUT, "'x' has rank 0, want 1", sc_session_submit(session, &microbatch, bad.feeds));
+    bad.inputs[0] = good.inputs[0];
+    bad.inputs[0].u.tensor.dims[0] = 2; /* z has five: one symbol */
+    assert_fails(SC_BAD_INPUT, "in dim 0", sc_session_submit(session, &microbatch, bad.feeds));
+    bad.inputs[0].kind = SC_KIND_SEQUENCE;
+    assert_fails(SC_BAD_INPUT, "'x' is no tensor", sc_session_submit(session, &microbatch, bad.feeds));
+    assert_int_equal(sc_session_in_flight(session), 0);
+    expect_answers(&c, "skipping");
+    sc_arena_release(&good.arena);
+    session_close(&c);
+}
+
+static void as_many_rows_as_a_header_holds_are_taken(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 1, .path = GRAPHS "skipping"};
+    assert_ok(session_open(&c));
+    struct graph_case good = {.name = "skipping", .model = c.ranks[0].model};
+    graph_read(&good, 0);
+    struct sc_microbatch microbatch = {.n_rows = SC_WIRE_ROWS + 1};
+    assert_fails(SC_BAD_INPUT, "65 rows", sc_session_submit(c.ranks[0].session, &microbatch, good.feeds));
+    microbatch.n_rows = -1;
+    assert_fails(SC_BAD_INPUT, "-1 rows", sc_session_submit(c.ranks[0].session, &microbatch, good.feeds));
+    sc_arena_release(&good.arena);
+    session_close(&c);
+}
+
+static void expect_no_session(struct session_case *c, enum sc_status code, const char *words)
+{
+    assert_fails(code, words, session_open(c));
+    session_abandon(c);
+    for (int r = 1; r < c->n_ranks; r++) {
+        assert_int_equal(c->ranks[r].status, code);
+        assert_non_null(strstr(c->ranks[r].error.text, words));
+    }
+}
+
+static void outputs_that_no_node_makes_are_refused(void **state)
+{
+    (void)state;
+    struct session_case input = {.n_ranks = 2, .path = GRAPHS "output_is_input"};
+    struct session_case weight = {.n_ranks = 1, .path = GRAPHS "output_is_weight"};
+    expect_no_session(&input, SC_UNSUPPORTED, "output 'x' is made by no node");
+    expect_no_session(&weight, SC_UNSUPPORTED, "output 'w' is made by no node");
+}
+
+static void ranks_with_different_models_say_so(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 3, .path = GRAPHS "skipping"};
+    c.paths[2] = GRAPHS "in_place";
+    expect_no_session(&c, SC_BAD_MODEL, "fingerprint");
+}
+
+static void vary_seed(int rank, struct sc_session_options *options)
+{
+    options->seed = (uint64_t)rank;
+}
+
+static void vary_slots(int rank, struct sc_session_options *options)
+{
+    options->n_slots = 1 + rank / 2;
+}
+
+static void ranks_with_different_options_say_so(void **state)
+{
+    (void)state;
+    struct session_case seed = {.n_ranks = 2, .path = GRAPHS "skipping", .vary = vary_seed};
+    struct session_case slots = {.n_ranks = 3, .path = GRAPHS "skipping", .vary = vary_slots};
+    expect_no_session(&seed, SC_BAD_USAGE, "--seed is 1 on this rank, 0 on rank 0");
+    expect_no_session(&slots, SC_BAD_USAGE, "slots is 2 on this rank, 1 on rank 0");
+}
+
+static void a_model_that_one_rank_cannot_open_fails_on_all(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 3, .path = GRAPHS "skipping"};
+    c.paths[1] = GRAPHS "none";
+    expect_no_session(&c, SC_IO, GRAPHS "none");
+}
+
+static void a_plan_that_is_wrong_fails_on_all(void **state)
+{
+    (void)state;
+    char plan[64];
+    session_write_plan("{\"format\": 1, \"stages\": [{\"ranks\": [0], \"nodes\": [\"a\"]}]}", plan, sizeof plan);
+    struct session_case c = {.n_ranks = 2, .path = GRAPHS "failing", .options = {.plan_path = plan}};
+    expect_no_session(&c, SC_BAD_INPUT, plan);
+    assert_int_equal(unlink(plan), 0);
+}
+
+static void a_report_counts_steps_messages_and_time(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 1, .path = GRAPHS "failing", .options = {.n_stages = 1}};
+    struct sc_rank_report report;
+    assert_ok(session_open(&c));
+    expect_answers(&c, "failing");
+    assert_ok(sc_session_finish(c.ranks[0].session));
+    assert_ok(sc_session_report(c.ranks[0].session, &report));
+    assert_int_equal(report.n_steps, 6);
+    assert_int_equal(report.n_threads, 1);
+    assert_int_equal(report.sent_messages, 2); /* in, out */
+    assert_true(report.busy_ns > 0 && report.frame_bytes > 0 && report.host[0]);
+    session_abandon(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_the_same_on_every_cut),
+        cmocka_unit_test(a_failing_microbatch_comes_out_in_its_turn),
+        cmocka_unit_test(two_failures_in_one_microbatch_are_one_error),
+        cmocka_unit_test(inputs_are_checked_before_anything_is_sent),
+        cmocka_unit_test(as_many_rows_as_a_header_holds_are_taken),
+        cmocka_unit_test(outputs_that_no_node_makes_are_refused),
+        cmocka_unit_test(ranks_with_different_models_say_so),
+        cmocka_unit_test(ranks_with_different_options_say_so),
+        cmocka_unit_test(a_model_that_one_rank_cannot_open_fails_on_all),
+        cmocka_unit_test(a_plan_that_is_wrong_fails_on_all),
+        cmocka_unit_test(a_report_counts_steps_messages_and_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

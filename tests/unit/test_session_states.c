@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about sessions with states: slots side by side in one microbatch, failures that leave caches as they were. */
+#include "session_case.h"
+
+#define SHAKESPEARE SC_SOURCE_DIR "/examples/shakespeare"
+
+enum { VOCABULARY = 2048, MOST = 64 };
+
+static int64_t token_at(int slot, int64_t pos)
+{
+    return 1 + (slot * 131 + pos * 17) % (VOCABULARY - 1);
+}
+
+/* Rows of n new tokens each, as inputs [rows, n]. */
+struct batch {
+    struct sc_microbatch microbatch;
+    int64_t ids[MOST * 4], positions[MOST * 4];
+    struct sc_value values[2];
+    const struct sc_value *inputs[32];
+};
+
+static void make_batch(const struct sc_model *model, struct batch *b, int n_rows, const struct sc_row *rows)
+{
+    const int64_t n = rows[0].n_new, dims[2] = {n_rows, n};
+    memset(b, 0, sizeof *b);
+    b->microbatch.n_rows = n_rows;
+    for (int r = 0; r < n_rows; r++) {
+        b->microbatch.rows[r] = rows[r];
+        for (int64_t i = 0; i < n; i++) {
+            b->ids[r * n + i] = token_at(rows[r].slot % 4, rows[r].pos + i);
+            b->positions[r * n + i] = rows[r].pos + i;
+        }
+    }
+    for (int v = 0; v < 2; v++) {
+        b->values[v].kind = SC_KIND_TENSOR;
+        sc_tensor_init(&b->values[v].u.tensor, SC_I64, 2, dims);
+        b->values[v].u.tensor.data = v ? b->positions : b->ids;
+    }
+    for (int i = 0; i < model->graph->n_inputs; i++) {
+        const char *name = model->graph->values[model->graph->inputs[i]].name;
+        b->inputs[i] = strcmp(name, "input_ids") == 0 ? &b->values[0]
+            : strcmp(name, "position_ids") == 0       ? &b->values[1]
+                                                      : NULL;
+    }
+}
+
+/* Submits, waits, and copies the last row of logits of each batch row. */
+static enum sc_status step(struct session_case *c, struct batch *b, float *logits)
+{
+    const struct sc_value *outputs[32];
+    const struct sc_graph *graph = c->ranks[0].model->graph;
+    SC_TRY(sc_session_submit(c->ranks[0].session, &b->microbatch, b->inputs));
+    SC_TRY(sc_session_next(c->ranks[0].session, outputs));
+    for (int o = 0; o < graph->n_outputs; o++) {
+        if (strcmp(graph->values[graph->outputs[o]].name, "logits") != 0) {
+            assert_null(outputs[o]); /* states stay where they are */
+            continue;
+        }
+        const struct sc_tensor *t = &outputs[o]->u.tensor;
+        assert_int_equal(t->dims[0], b->microbatch.n_rows);
+        assert_int_equal(t->dims[2], VOCABULARY);
+        for (int64_t r = 0; r < t->dims[0] && logits; r++) {
+            memcpy(logits + r * VOCABULARY, (const float *)t->data + ((r + 1) * t->dims[1] - 1) * VOCABULARY,
+                VOCABULARY * sizeof *logits);
+        }
+    }
+    return SC_OK;
+}
+
+static void run_rows(struct session_case *c, int n_rows, const struct sc_row *rows, float *logits)
+{
+    struct batch *b = calloc(1, sizeof *b);
+    make_batch(c->ranks[0].model, b, n_rows, rows);
+    assert_ok(step(c, b, logits));
+    free(b);
+}
+
+static void run_row(struct session_case *c, int slot, int64_t pos, int n_new, float *logits)
+{
+    const struct sc_row row = {.slot = slot, .n_new = n_new, .pos = pos};
+    run_rows(c, 1, &row, logits);
+}
+
+static void open_decoder(struct session_case *c, int n_ranks, int n_threads)
+{
+    *c = (struct session_case){.n_ranks = n_ranks,
+        .path = SHAKESPEARE,
+        .options = {.n_stages = n_ranks, .n_threads = n_threads, .n_slots = 8, .context = 200}};
+    assert_ok(session_open(c));
+}
+
+static float logits[4][VOCABULARY], want[4][VOCABULARY];
+
+/* Slots s and s + 4 get the same tokens; the first four slots run alone, the others side by side. */
+static void rows_of_one_microbatch_have_the_bits_of_each_alone(void **state)
+{
+    (void)state;
+    static const int64_t starts[4] = {70, 3, 64, 127}; /* in, before, at and across pages */
+    for (int n_ranks = 1; n_ranks <= 3; n_ranks += 2) {
+        struct session_case c;
+        open_decoder(&c, n_ranks, 3 - n_ranks > 0 ? 2 : 1);
+        struct sc_row rows[4];
+        for (int s = 0; s < 4; s++) {
+            for (int64_t pos = 0; pos < starts[s]; pos += MOST) {
+                const int n = starts[s] - pos < MOST ? (int)(starts[s] - pos) : MOST;
+                run_row(&c, s, pos, n, NULL);
+                run_row(&c, s + 4, pos, n, NULL);
+            }
+            rows[s] = (struct sc_row){.slot = s + 4, .n_new = 1, .pos = starts[s]};
+        }
+        for (int i = 0; i < 3; i++) {
+            for (int s = 0; s < 4; s++) {
+                run_row(&c, s, rows[s].pos, 1, want[s]);
+            }
+            const int n_rows = i == 0 ? 2 : 4; /* then all four, of which the last two are one behind */
+            run_rows(&c, n_rows, rows, logits[0]);
+            for (int s = 0; s < n_rows; s++) {
+                assert_memory_equal(logits[s], want[s], sizeof want[s]);
+            }
+            if (i == 0) {
+                run_rows(&c, 2, rows + 2, logits[2]);
+                assert_memory_equal(logits[2], want[2], sizeof want[2]);
+            }
+            for (int s = 0; s < 4; s++) {
+                rows[s].pos++;
+            }
+        }
+        assert_memory_not_equal(want[0], want[1], sizeof want[0]);
+        session_close(&c);
+    }
+}
+
+/* Several new tokens per row, too. */
+static void chunks_of_two_slots_have_the_bits_of_each_alone(void **state)
+{
+    (void)state;
+    struct session_case c;
+    open_decoder(&c, 2, 1);
+    run_row(&c, 0, 0, 30, NULL);
+    run_row(&c, 4, 0, 30, NULL);
+    run_row(&c, 0, 30, 40, want[0]);
+    run_row(&c, 1, 0, 40, want[1]);
+    const struct sc_row rows[] = {{.slot = 5, .n_new = 40, .pos = 0}, {.slot = 4, .n_new = 40, .pos = 30}};
+    run_rows(&c, 2, rows, logits[0]);
+    assert_memory_equal(logits[0], want[1], sizeof want[1]);
+    assert_memory_equal(logits[1], want[0], sizeof want[0]);
+    session_close(&c);
+}
+
+static void going_back_to_an_earlier_position_needs_no_call(void **state)
+{
+    (void)state;
+    struct session_case c;
+    open_decoder(&c, 2, 1);
+    run_row(&c, 0, 0, 20, want[0]);
+    run_row(&c, 0, 20, 1, want[1]);
+    run_row(&c, 0, 21, 30, NULL);
+    run_row(&c, 0, 20, 1, logits[1]);
+    assert_memory_equal(logits[1], want[1], sizeof want[1]);
+    run_row(&c, 0, 0, 20, logits[0]);
+    assert_memory_equal(logits[0], want[0], sizeof want[0]);
+    session_close(&c);
+}
+
+static void expect_failure(struct session_case *c, struct batch *b, enum sc_status code, const char *words)
+{
+    assert_fails(code, words, step(c, b, NULL));
+}
+
+static void a_bad_token_fails_its_microbatch_alone(void **state)
+{
+    (void)state;
+    struct session_case c;
+    struct batch *b = calloc(1, sizeof *b);
+    open_decoder(&c, 3, 1);
+    run_row(&c, 1, 0, 20, NULL);
+    run_row(&c, 1, 20, 1, want[0]);
+    run_row(&c, 0, 0, 20, NULL);
+    for (int i = 0; i < 2; i++) {
+        const struct sc_row rows[] = {{.slot = 0, .n_new = 1, .pos = 20}, {.slot = 2, .n_new = 1, .pos = 0}};
+        make_batch(c.ranks[0].model, b, 1 + i, rows);
+        b->ids[i] = i ? -VOCABULARY - 1 : VOCABULARY;
+        expect_failure(&c, b, SC_BAD_INPUT, "embeds");
+    }
+    run_row(&c, 1, 20, 1, logits[0]);
+    assert_memory_equal(logits[0], want[0], sizeof want[0]);
+    run_row(&c, 0, 20, 1, logits[0]);
+    run_row(&c, 4, 0, 20, NULL);
+    run_row(&c, 4, 20, 1, want[0]);
+    assert_memory_equal(logits[0], want[0], sizeof want[0]);
+    free(b);
+    session_close(&c);
+}
+
+static void rows_that_do_not_fit_fail_their_microbatch_alone(void **state)
+{
+    (void)state;
+    struct session_case c;
+    struct batch *b = calloc(1, sizeof *b);
+    open_decoder(&c, 2, 1);
+    run_row(&c, 0, 0, 20, NULL);
+    run_row(&c, 0, 20, 1, want[0]);
+    const struct sc_row good = {.slot = 0, .n_new = 1, .pos = 20};
+    const struct sc_row bad[] = {{.slot = 8, .n_new = 1, .pos = 0}, {.slot = 0, .n_new = 1, .pos = 200}};
+    make_batch(c.ranks[0].model, b, 1, &good);
+    b->microbatch.rows[0] = bad[0];
+    expect_failure(&c, b, SC_BAD_INPUT, "slot 8");
+    make_batch(c.ranks[0].model, b, 1, &good);
+    b->microbatch.rows[0] = bad[1];
+    expect_failure(&c, b, SC_LIMIT, "capacity");
+    make_batch(c.ranks[0].model, b, 1, &good); /* fewer rows than the batch has */
+    b->microbatch.n_rows = 0;
+    expect_failure(&c, b, SC_BAD_INPUT, "");
+    make_batch(c.ranks[0].model, b, 1, &good); /* more rows than the batch has */
+    b->microbatch.n_rows = 2;
+    b->microbatch.rows[1] = (struct sc_row){.slot = 1, .n_new = 1, .pos = 0};
+    expect_failure(&c, b, SC_BAD_INPUT, "");
+    run_row(&c, 0, 20, 1, logits[0]);
+    assert_memory_equal(logits[0], want[0], sizeof want[0]);
+    free(b);
+    session_close(&c);
+}
+
+/* A row says how many tokens it adds; a batch that brings more must not write past the cache. */
+static void more_tokens_than_a_row_says_are_held_against_the_capacity(void **state)
+{
+    (void)state;
+    struct session_case c;
+    struct batch *b = calloc(1, sizeof *b);
+    open_decoder(&c, 1, 1);
+    const struct sc_row row = {.slot = 0, .n_new = 60, .pos = 150};
+    make_batch(c.ranks[0].model, b, 1, &row);
+    b->microbatch.rows[0].n_new = 1;
+    expect_failure(&c, b, SC_LIMIT, "capacity");
+    free(b);
+    session_close(&c);
+}
+
+static void a_slot_is_in_a_microbatch_once(void **state)
+{
+    (void)state;
+    struct session_case c;
+    struct batch *b = calloc(1, sizeof *b);
+    open_decoder(&c, 1, 1);
+    const struct sc_row rows[] = {
+        {.slot = 3, .n_new = 1, .pos = 0}, {.slot = 1, .n_new = 1, .pos = 0}, {.slot = 3, .n_new = 1, .pos = 1}};
+    make_batch(c.ranks[0].model, b, 3, rows);
+    assert_fails(SC_BAD_INPUT, "slot 3", sc_session_submit(c.ranks[0].session, &b->microbatch, b->inputs));
+    free(b);
+    session_close(&c);
+}
+
+/* What the plan put on each rank, it keeps there. */
+static void nothing_writes_a_tensor_as_long_as_the_past(void **state)
+{
+    (void)state;
+    struct session_case c;
+    open_decoder(&c, 1, 1);
+    run_row(&c, 0, 0, 64, NULL);
+    run_row(&c, 0, 64, 12, NULL);
+    run_row(&c, 0, 76, 1, NULL);
+    assert_int_equal(sc_session_steps_writing_dim(c.ranks[0].session, 76), 0);
+    assert_int_equal(sc_session_steps_writing_dim(c.ranks[0].session, 77), 0);
+    assert_true(sc_session_steps_writing_dim(c.ranks[0].session, 192) > 0);
+    session_close(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_one_microbatch_have_the_bits_of_each_alone),
+        cmocka_unit_test(chunks_of_two_slots_have_the_bits_of_each_alone),
+        cmocka_unit_test(going_back_to_an_earlier_position_needs_no_call),
+        cmocka_unit_test(a_bad_token_fails_its_microbatch_alone),
+        cmocka_unit_test(rows_that_do_not_fit_fail_their_microbatch_alone),
+        cmocka_unit_test(more_tokens_than_a_row_says_are_held_against_the_capacity),
+        cmocka_unit_test(a_slot_is_in_a_microbatch_once),
+        cmocka_unit_test(nothing_writes_a_tensor_as_long_as_the_past),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
