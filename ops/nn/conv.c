@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Conv by products: a run of output positions becomes rows of their windows, which are multiplied by the weights and
  * turned into channels. A part is such a run of one group of one image, so that rooms stay small. */
+#include "ops/nn/conv.h"
+
 #include <string.h>
 
 #include "ops/infer.h"
@@ -16,7 +18,7 @@ struct params {
     struct sc_window_params window;
 };
 
-static enum sc_status params_conv(
+enum sc_status sc_conv_params(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
 {
     SC_TRY(sc_params_new(arena, sizeof(struct params), params));
@@ -47,7 +49,7 @@ static enum sc_status check_channels(const struct sc_infer *infer, const struct 
     return SC_OK;
 }
 
-static enum sc_status infer_conv(struct sc_infer *infer)
+enum sc_status sc_conv_infer(struct sc_infer *infer)
 {
     const struct params *p = infer->params;
     SC_TRY(sc_infer_needs(infer, 2));
@@ -176,7 +178,7 @@ static size_t room_bytes(const struct conv *c)
     return c->rows_bytes + c->result_bytes + c->product_bytes + align64(2 * (size_t)c->run * sizeof(float));
 }
 
-static size_t scratch_conv(const struct sc_call *call)
+size_t sc_conv_scratch(const struct sc_call *call)
 {
     struct conv c;
     open_conv(call, &c);
@@ -295,7 +297,7 @@ static void conv_part(void *arg, int64_t part, int worker)
     put_channels(c, image, group, first, n, result, room);
 }
 
-static void run_conv(const struct sc_call *call)
+void sc_conv_run(const struct sc_call *call)
 {
     struct conv c;
     open_conv(call, &c);
@@ -323,9 +325,9 @@ static void cost_conv(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define CONV(version)                                                                                                  \
     {                                                                                                                  \
-        .domain = "", .name = "Conv", .since = (version), .flags = SC_OP_PURE, .params = params_conv,                  \
-        .infer = infer_conv, .prepare = prepare_conv, .pack = pack_conv, .scratch = scratch_conv, .run = run_conv,     \
-        .cost = cost_conv                                                                                              \
+        .domain = "", .name = "Conv", .since = (version), .flags = SC_OP_PURE, .params = sc_conv_params,               \
+        .infer = sc_conv_infer, .prepare = prepare_conv, .pack = pack_conv, .scratch = sc_conv_scratch,                \
+        .run = sc_conv_run, .cost = cost_conv                                                                          \
     }
 
 const struct sc_op sc_ops_nn_conv[] = {CONV(1), CONV(11), CONV(22), {.name = NULL}};

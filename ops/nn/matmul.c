@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MatMul with numpy's rules: 1-D operands lose their axis, batches broadcast. A batch of A against one B is one product
  * of all its rows. */
+#include "ops/nn/matmul.h"
+
 #include <string.h>
 
 #include "ops/broadcast.h"
@@ -22,7 +24,7 @@ static enum sc_status check_inner(const struct sc_infer *infer, const struct sc_
     return SC_OK;
 }
 
-static enum sc_status infer_matmul(struct sc_infer *infer)
+enum sc_status sc_matmul_infer(struct sc_infer *infer)
 {
     const struct sc_fact *a = sc_infer_in(infer, 0);
     const struct sc_fact *b = sc_infer_in(infer, 1);
@@ -176,7 +178,7 @@ static bool share_batch(const struct batch *batch)
     return batch->n > 1 && p->way != SC_PRODUCT_BLAS && (double)p->M * (double)p->N * (double)p->K < (double)WHOLE_TEAM;
 }
 
-static size_t scratch_matmul(const struct sc_call *call)
+size_t sc_matmul_scratch(const struct sc_call *call)
 {
     struct batch batch;
     batch_init(&batch, call);
@@ -217,7 +219,7 @@ static void batch_part(void *arg, int64_t part, int worker)
     run_one(batch, part, NULL, (char *)batch->call->scratch + (size_t)worker * batch->worker_scratch);
 }
 
-static void run_matmul(const struct sc_call *call)
+void sc_matmul_run(const struct sc_call *call)
 {
     struct batch batch;
     batch_init(&batch, call);
@@ -247,9 +249,9 @@ static void cost_matmul(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define MATMUL(version)                                                                                                \
     {                                                                                                                  \
-        .domain = "", .name = "MatMul", .since = (version), .flags = SC_OP_PURE, .strided = 2, .infer = infer_matmul,  \
-        .prepare = prepare_matmul, .pack = pack_matmul, .scratch = scratch_matmul, .run = run_matmul,                  \
-        .cost = cost_matmul                                                                                            \
+        .domain = "", .name = "MatMul", .since = (version), .flags = SC_OP_PURE, .strided = 2,                         \
+        .infer = sc_matmul_infer, .prepare = prepare_matmul, .pack = pack_matmul, .scratch = sc_matmul_scratch,        \
+        .run = sc_matmul_run, .cost = cost_matmul                                                                      \
     }
 
 const struct sc_op sc_ops_nn_matmul[] = {MATMUL(1), MATMUL(9), MATMUL(13), {.name = NULL}};

@@ -3,10 +3,14 @@
 #include "ops/quant/rows.h"
 
 static const struct sc_family_entry entries[] = {
+    {"ConvInteger", sc_ops_quant_integer},
     {"DequantizeLinear", sc_ops_quant_linear},
     {"DynamicQuantizeLinear", sc_ops_quant_linear},
     {"GatherBlockQuantized", sc_ops_quant_gather_blocks},
+    {"MatMulInteger", sc_ops_quant_integer},
     {"MatMulNBits", sc_ops_quant_matmul_nbits},
+    {"QLinearConv", sc_ops_quant_integer},
+    {"QLinearMatMul", sc_ops_quant_integer},
     {"QuantizeLinear", sc_ops_quant_linear},
 };
 

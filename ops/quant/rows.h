@@ -6,6 +6,7 @@
 #include "ops/families.h"
 
 extern const struct sc_op sc_ops_quant_gather_blocks[];
+extern const struct sc_op sc_ops_quant_integer[];
 extern const struct sc_op sc_ops_quant_linear[];
 extern const struct sc_op sc_ops_quant_matmul_nbits[];
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Products by numpy's rules for operators that bring other tensors to them. */
+#ifndef SC_OPS_NN_MATMUL_H
+#define SC_OPS_NN_MATMUL_H
+
+#include "ops/op.h"
+
+/* The row functions of MatMul. A caller may make a call of its own: A and B in, Y out, choice SC_PRODUCT_PLAIN. */
+enum sc_status sc_matmul_infer(struct sc_infer *infer);
+size_t sc_matmul_scratch(const struct sc_call *call);
+void sc_matmul_run(const struct sc_call *call);
+
+#endif
