@@ -39,6 +39,9 @@ static void run_rank(void *arg)
     if (rank->status == SC_OK) {
         rank->status = run_opened(rank, decoder);
     }
+    if (rank->status == SC_OK && rank->ranks->served) {
+        rank->ranks->served(rank->ranks->arg, decoder);
+    }
     rank->error = *sc_error_last();
     if (rank->status != SC_OK && sc_world_rank(rank->world) != 0) {
         fprintf(stderr, "rank %d: %s\n", sc_world_rank(rank->world), rank->error.text);

@@ -11,6 +11,7 @@ struct sc_ranks {
     struct sc_decoder_options options;
     /* rank 0's part; returns SC_OK or fails */
     enum sc_status (*drive)(void *arg, struct sc_decoder *decoder);
+    void (*served)(void *arg, struct sc_decoder *decoder); /* on every rank, at its end; NULL: nothing */
     void *arg;
     int n_stages; /* set: stages of the plan */
 };

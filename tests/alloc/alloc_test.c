@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In steady state a decode step allocates nothing, in no thread of any rank, and writes no tensor as long as the past.
+ *
+ * usage: alloc_test decoder MODEL N_RANKS N_THREADS      ranks as threads, a stage each
+ *        alloc_test mpi MODEL                            under mpirun, a stage a rank
+ *        alloc_test control MODEL                        a model whose states are tensors: both claims are wrong
+ *        alloc_test frame MODEL                          dims that were seen before, and new ones */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/alloc/counter.h"
+#include "passes/passes.h"
+#include "exec/frame.h"
+#include "tests/decoder/ranks.h"
+
+/* 40 tokens of prompt; the 38th answer is drawn after a step that brings the length from 76 to 77. Neither is a dim of
+ * the models. Counted are the steps from the 12th answer to the 32nd. */
+enum { PROMPT = 40, ANSWERS = 38, PAST = 76, TOTAL = 77, ARM_AT = 12, DISARM_AT = 32, MOST_RANKS = 8 };
+
+struct test {
+    int arm_at;
+    int64_t n_tokens;
+    int n_peers; /* other processes */
+    pid_t peers[MOST_RANKS];
+    long calls; /* of this process while armed */
+    _Atomic int writing; /* steps of the last run, over ranks, that wrote a tensor with the length of past or total */
+};
+
+static void tell_peers(const struct test *test, int signal_number)
+{
+    for (int p = 0; p < test->n_peers; p++) {
+        if (kill(test->peers[p], signal_number) != 0) {
+            perror("kill");
+            abort();
+        }
+    }
+}
+
+static bool on_token(void *arg, int64_t token)
+{
+    struct test *test = arg;
+    (void)token;
+    test->n_tokens++;
+    if (test->n_tokens == test->arm_at) {
+        tell_peers(test, SIGUSR1);
+        counter_arm();
+    } else if (test->n_tokens == DISARM_AT) {
+        counter_disarm();
+        test->calls = counter_calls();
+        tell_peers(test, SIGUSR2);
+    }
+    return true;
+}
+
+static enum sc_status drive(void *arg, struct sc_decoder *decoder)
+{
+    struct test *test = arg;
+    int64_t prompt[PROMPT];
+    for (int i = 0; i < PROMPT; i++) {
+        prompt[i] = (i * 7 + 3) % (sc_decoder_vocabulary(decoder) - 1) + 1;
+    }
+    struct sc_generation generation = {.n_predict = ANSWERS, .on_token = on_token, .arg = test};
+    return sc_decoder_generate(decoder, prompt, PROMPT, &generation);
+}
+
+static void served(void *arg, struct sc_decoder *decoder)
+{
+    struct test *test = arg;
+    const struct sc_session *session = sc_decoder_session(decoder);
+    test->writing += sc_session_steps_writing_dim(session, PAST) + sc_session_steps_writing_dim(session, TOTAL);
+}
+
+static struct sc_decoder_options options(int n_stages, int n_threads)
+{
+    return (struct sc_decoder_options){.chunk = 16,
+        .context = 128,
+        .session = {.n_stages = n_stages, .n_threads = n_threads, .pin = -1, .keep_binding = true, .log = {.fd = -1}}};
+}
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "alloc_test: %s: %s\n", what, sc_error_last()->text);
+    return 2;
+}
+
+static int judge(const char *what, const struct test *test, bool wanted)
+{
+    const long calls = test->calls;
+    const int writing = test->writing;
+    const bool good = wanted ? calls > 0 && writing > 0 : calls == 0 && writing == 0;
+    printf("%s: %ld allocations in %d steps, %d steps wrote a tensor of the past's length: %s\n", what, calls,
+        DISARM_AT - test->arm_at, writing, good ? "ok" : "FAIL");
+    if (!good && calls > 0) {
+        counter_print_first();
+    }
+    return !good;
+}
+
+static int run_decoder(const char *model, int n_ranks, int n_threads, bool wanted)
+{
+    struct test test = {.arm_at = ARM_AT};
+    struct sc_ranks ranks = {.n = n_ranks,
+        .model = model,
+        .options = options(n_ranks, n_threads),
+        .drive = drive,
+        .served = served,
+        .arg = &test};
+    if (sc_ranks_run(&ranks) != SC_OK) {
+        return fail(model);
+    }
+    return test.n_tokens == ANSWERS ? judge("decoder", &test, wanted) : fail("too few tokens");
+}
+
+/* Armed before the first step, which makes layouts: the counter counts. */
+static int run_control(const char *model)
+{
+    struct test test = {.arm_at = 1};
+    struct sc_ranks ranks = {
+        .n = 1, .model = model, .options = options(1, 2), .drive = drive, .served = served, .arg = &test};
+    if (sc_ranks_run(&ranks) != SC_OK) {
+        return fail(model);
+    }
+    return run_decoder(model, 1, 1, true) + judge("first steps", &test, true);
+}
+
+static volatile sig_atomic_t was_armed;
+
+static void on_signal(int number)
+{
+    if (number == SIGUSR1) {
+        was_armed = 1;
+        counter_arm();
+    } else {
+        counter_disarm();
+    }
+}
+
+struct report {
+    pid_t pid;
+    int writing;
+    long calls;
+};
+
+/* Rank 0 says by signals when the others count. */
+static enum sc_status run_rank(struct sc_world *world, const char *path, struct test *test)
+{
+    struct sc_model *model = NULL;
+    struct sc_decoder *decoder = NULL;
+    struct report all[MOST_RANKS];
+    const int rank = sc_world_rank(world), size = sc_world_size(world);
+    const struct sc_decoder_options chosen = options(size, 1);
+    const struct report here = {.pid = getpid()};
+    if (size > MOST_RANKS || signal(SIGUSR1, on_signal) == SIG_ERR || signal(SIGUSR2, on_signal) == SIG_ERR) {
+        return sc_fail(SC_INTERNAL, "%d ranks, or no signals", size);
+    }
+    SC_TRY(sc_world_gather(world, &here, sizeof here, rank == 0 ? all : NULL));
+    for (int r = 1; r < size && rank == 0; r++) {
+        test->peers[test->n_peers++] = all[r].pid;
+    }
+    SC_TRY(sc_world_agree(world, sc_model_open(path, &model)));
+    SC_TRY(sc_decoder_open(world, model, &chosen, &decoder));
+    struct sc_session *session = sc_decoder_session(decoder);
+    enum sc_status status = rank == 0 ? drive(test, decoder) : sc_session_serve(session);
+    if (rank == 0) {
+        SC_TRY(status);
+        status = sc_session_finish(session);
+    }
+    served(test, decoder);
+    const struct report mine = {.calls = rank == 0 ? test->calls : counter_calls(), .writing = test->writing};
+    if (mine.calls > 0) {
+        counter_print_first();
+    }
+    if (status == SC_OK && rank != 0 && !was_armed) {
+        status = sc_fail(SC_INTERNAL, "rank %d was not told to count", rank);
+    }
+    SC_TRY(sc_world_agree(world, status));
+    SC_TRY(sc_world_gather(world, &mine, sizeof mine, rank == 0 ? all : NULL));
+    for (int r = 1; r < size && rank == 0; r++) {
+        test->calls += all[r].calls;
+        test->writing += all[r].writing;
+    }
+    sc_decoder_close(decoder);
+    sc_model_close(model);
+    return SC_OK;
+}
+
+static int run_mpi(const char *model)
+{
+    struct sc_world *world = NULL;
+    struct test test = {.arm_at = ARM_AT};
+    if (sc_world_open_mpi(&world) != SC_OK) {
+        return fail("mpi");
+    }
+    const int rank = sc_world_rank(world);
+    if (run_rank(world, model, &test) != SC_OK) {
+        fail(model);
+        sc_world_abort(world, 2);
+    }
+    sc_world_free(world);
+    return rank == 0 ? judge("mpi", &test, false) : 0;
+}
+
+/* One input x of n elements. */
+static enum sc_status run_frame_once(struct sc_frame *frame, const struct sc_model *model, int64_t n)
+{
+    static float data[64];
+    struct sc_value values[2];
+    const struct sc_value *feeds[2] = {&values[0], &values[1]};
+    for (int i = 0; i < model->graph->n_inputs; i++) {
+        values[i].kind = SC_KIND_TENSOR;
+        sc_tensor_init(&values[i].u.tensor, SC_F32, 1, &n);
+        values[i].u.tensor.data = data;
+    }
+    for (int i = 0; i < 64; i++) {
+        data[i] = (float)(i % 3);
+    }
+    return sc_frame_run(frame, feeds, 0);
+}
+
+static enum sc_status count_frame(struct sc_frame *frame, const struct sc_model *model, long *again, long *anew)
+{
+    for (int round = 0; round < 3; round++) { /* the arena of late steps settles */
+        for (int64_t n = 5; n <= 8; n++) {
+            SC_TRY(run_frame_once(frame, model, n));
+        }
+    }
+    counter_arm();
+    enum sc_status status = SC_OK;
+    for (int64_t n = 5; n <= 8 && status == SC_OK; n++) {
+        status = run_frame_once(frame, model, n);
+    }
+    counter_disarm();
+    *again = counter_calls();
+    SC_TRY(status);
+    counter_arm();
+    status = run_frame_once(frame, model, 33);
+    counter_disarm();
+    *anew = counter_calls();
+    return status;
+}
+
+static enum sc_status compile_and_count(struct sc_model *model, long *again, long *anew)
+{
+    const struct sc_kernels *kernels;
+    struct sc_program *program = NULL;
+    struct sc_frame *frame = NULL;
+    const struct sc_graph *graph = model->graph;
+    SC_TRY(sc_kernels_best(&kernels));
+    SC_TRY(sc_passes_run(model, kernels));
+    const struct sc_program_spec spec = {.model = model,
+        .graph = graph,
+        .n_inputs = graph->n_inputs,
+        .inputs = graph->inputs,
+        .n_outputs = graph->n_outputs,
+        .outputs = graph->outputs,
+        .kernels = kernels};
+    SC_TRY(sc_program_compile(&spec, &program));
+    SC_TRY(sc_program_load(program, NULL));
+    SC_TRY(sc_frame_create(program, &(struct sc_frame_options){NULL, NULL}, &frame));
+    const enum sc_status status = count_frame(frame, model, again, anew);
+    sc_frame_free(frame);
+    sc_program_free(program);
+    return status;
+}
+
+static int run_frame(const char *path)
+{
+    struct sc_model *model = NULL;
+    long again = -1, anew = -1;
+    if (sc_model_open(path, &model) != SC_OK || compile_and_count(model, &again, &anew) != SC_OK) {
+        return fail(path);
+    }
+    sc_model_close(model);
+    printf("frame: %ld allocations for dims seen before, %ld for new ones\n", again, anew);
+    return !(again == 0 && anew > 0);
+}
+
+int main(int argc, char **argv)
+{
+    counter_prepare();
+    if (argc == 5 && strcmp(argv[1], "decoder") == 0) {
+        return run_decoder(argv[2], atoi(argv[3]), atoi(argv[4]), false);
+    }
+    if (argc == 3 && strcmp(argv[1], "mpi") == 0) {
+        return run_mpi(argv[2]);
+    }
+    if (argc == 3 && strcmp(argv[1], "control") == 0) {
+        return run_control(argv[2]);
+    }
+    if (argc == 3 && strcmp(argv[1], "frame") == 0) {
+        return run_frame(argv[2]);
+    }
+    fprintf(stderr, "usage: alloc_test decoder|mpi|control|frame MODEL ...\n");
+    return 2;
+}
