@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpirun runs as a child whose stderr comes through this process (mpirun_output.h); its stdin and stdout are ours. */
+ * mpirun runs as a child whose stderr comes through this process (mpirun_output.h). So does its stdout, since mpirun
+ * says nothing when it cannot write what a rank wrote. Its stdin is ours. */
 #include "launch/mpirun.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/app.h"
 #include "launch/mpirun_output.h"
 #include "launch/options.h"
 
@@ -108,19 +110,21 @@ static enum sc_status set_environment(int progress)
 
 struct child {
     pid_t pid;
-    int output; /* reads what it writes */
+    int err; /* reads what it writes to stderr, or to both */
+    int out; /* to stdout; -1: comes with `err` */
     bool ended; /* `status` is waitpid's */
     int status;
 };
 
-/* In the child: stderr (and stdout, when `both`) become `output`. The cause of a failed exec goes to `told`. */
-static _Noreturn void become(char *const *arguments, int output, bool both, int told)
+/* In the child. The cause of a failed exec goes to `told`. */
+static _Noreturn void become(char *const *arguments, int out, int err, int told)
 {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a killed launcher leaves no job behind */
-    if (dup2(output, STDERR_FILENO) >= 0 && (!both || dup2(output, STDOUT_FILENO) >= 0)) {
+    if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0) {
         (void)execvp(arguments[0], arguments);
     }
     const int cause = errno;
@@ -139,33 +143,39 @@ static void close_all(int *fds, int n)
 
 static enum sc_status start(char *const *arguments, bool both, struct child *child)
 {
-    int fds[4] = {-1, -1, -1, -1}; /* output and told, reading and writing end each */
+    enum { ERR, TOLD = 2, OUT = 4 }; /* reading ends; the writing end follows each */
+    int fds[6] = {-1, -1, -1, -1, -1, -1};
     int cause = 0;
-    bool opened = pipe(fds) == 0 && pipe(fds + 2) == 0;
-    for (int i = 0; opened && i < 4; i++) {
+    const int n_fds = both ? OUT : 6;
+    bool opened = pipe(fds + ERR) == 0 && pipe(fds + TOLD) == 0 && (both || pipe(fds + OUT) == 0);
+    for (int i = 0; opened && i < n_fds; i++) {
         opened = fcntl(fds[i], F_SETFD, FD_CLOEXEC) == 0; /* so `told` ends when exec succeeds */
     }
     const pid_t pid = opened ? fork() : -1;
     if (pid < 0) {
         cause = errno;
-        close_all(fds, 4);
+        close_all(fds, 6);
         return sc_fail(SC_IO, "cannot start '%s': %s", arguments[0], strerror(cause));
     }
     if (pid == 0) {
-        become(arguments, fds[1], both, fds[3]);
+        become(arguments, fds[both ? ERR + 1 : OUT + 1], fds[ERR + 1], fds[TOLD + 1]);
     }
-    (void)close(fds[1]);
-    (void)close(fds[3]);
+    for (int i = 1; i < n_fds; i += 2) {
+        (void)close(fds[i]);
+    }
     ssize_t n;
     do {
-        n = read(fds[2], &cause, sizeof cause);
+        n = read(fds[TOLD], &cause, sizeof cause);
     } while (n < 0 && errno == EINTR);
-    (void)close(fds[2]);
+    (void)close(fds[TOLD]);
     if (n == 0) {
-        *child = (struct child){.pid = pid, .output = fds[0]};
+        *child = (struct child){.pid = pid, .err = fds[ERR], .out = fds[OUT]};
         return SC_OK;
     }
-    (void)close(fds[0]);
+    (void)close(fds[ERR]);
+    if (!both) {
+        (void)close(fds[OUT]);
+    }
     (void)waitpid(pid, NULL, 0);
     if (n == (ssize_t)sizeof cause && cause == ENOENT) {
         return sc_fail(SC_BAD_USAGE,
@@ -208,13 +218,13 @@ static enum sc_status find_kind(const char *mpirun, enum sc_mpirun_kind *kind)
     SC_TRY(status);
     for (ssize_t n = 1; n > 0 || (n < 0 && errno == EINTR);) {
         char more[512];
-        n = read(child.output, more, sizeof more); /* to its end, that the child never meets a closed pipe */
+        n = read(child.err, more, sizeof more); /* to its end, that the child never meets a closed pipe */
         for (ssize_t i = 0; i < n && at + 1 < sizeof text; i++) {
             text[at++] = more[i];
         }
     }
     text[at] = '\0';
-    (void)close(child.output);
+    (void)close(child.err);
     (void)has_ended(&child, 0);
     *kind = sc_mpirun_kind_of(text);
     return SC_OK;
@@ -232,26 +242,63 @@ static void hand_on(const sigset_t *signals, pid_t pid)
     }
 }
 
-static void pass_output(struct child *child, const sigset_t *signals)
+/* What a rank wrote to stdout goes on at once. */
+static enum sc_status pass_stdout(const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = write(STDOUT_FILENO, data, bytes);
+        if (n < 0 && errno == EAGAIN) { /* somebody made our stdout non-blocking */
+            struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            (void)poll(&room, 1, 100);
+        } else if (n < 0 && errno != EINTR) {
+            return sc_fail(SC_IO, "standard output cannot be written: %s", strerror(errno));
+        }
+        data += n > 0 ? n : 0;
+        bytes -= n > 0 ? (size_t)n : 0;
+    }
+    return SC_OK;
+}
+
+/* False at the end of a stream that poll has found ready. */
+static bool more(int fd, char *data, size_t room, size_t *bytes)
+{
+    const ssize_t n = read(fd, data, room);
+    *bytes = n > 0 ? (size_t)n : 0;
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* Hands everything on until mpirun has ended. When stdout cannot be written the job is told to end, and what it says
+ * about that is dropped. */
+static enum sc_status pass_output(struct child *child, const sigset_t *signals)
 {
     struct sc_mpirun_output output = {.fd = STDERR_FILENO};
-    char data[4096];
-    for (;;) {
-        struct pollfd ready = {.fd = child->output, .events = POLLIN};
-        const int n_ready = poll(&ready, 1, 100);
+    enum sc_status status = SC_OK;
+    struct pollfd ready[2] = {{.fd = child->err, .events = POLLIN}, {.fd = child->out, .events = POLLIN}};
+    while (ready[0].fd >= 0 || ready[1].fd >= 0) {
+        char data[4096];
+        size_t bytes;
+        const int n_ready = poll(ready, 2, 100);
         hand_on(signals, child->pid);
-        if (n_ready > 0) {
-            const ssize_t n = read(child->output, data, sizeof data);
-            if (n > 0) {
-                sc_mpirun_output_feed(&output, data, (size_t)n);
-            } else if (n == 0 || errno != EINTR) {
-                break;
+        if (n_ready == 0 ? has_ended(child, WNOHANG) : n_ready < 0 && errno != EINTR) {
+            break; /* something that it left behind may hold the pipes open */
+        }
+        if (n_ready > 0 && ready[0].revents) {
+            ready[0].fd = more(child->err, data, sizeof data, &bytes) ? child->err : -1;
+            if (status == SC_OK) {
+                sc_mpirun_output_feed(&output, data, bytes);
             }
-        } else if (n_ready == 0 ? has_ended(child, WNOHANG) : errno != EINTR) {
-            break; /* something that it left behind may hold the pipe open */
+        }
+        if (n_ready > 0 && ready[1].revents) {
+            ready[1].fd = more(child->out, data, sizeof data, &bytes) ? child->out : -1;
+            if (status == SC_OK && (status = pass_stdout(data, bytes)) != SC_OK) {
+                (void)kill(child->pid, SIGTERM);
+            }
         }
     }
-    sc_mpirun_output_end(&output);
+    if (status == SC_OK) {
+        sc_mpirun_output_end(&output);
+    }
+    return status;
 }
 
 static void print_command(char *const *arguments)
@@ -297,8 +344,9 @@ enum sc_status sc_mpirun_run(const struct sc_mpirun_request *request, bool verbo
     (void)sigprocmask(SIG_BLOCK, &signals, &before);
     status = start(arguments, false, &child);
     if (status == SC_OK) {
-        pass_output(&child, &signals);
-        (void)close(child.output);
+        status = pass_output(&child, &signals);
+        (void)close(child.err);
+        (void)close(child.out);
         *exit_code = exit_code_of(&child);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -319,6 +367,14 @@ static enum sc_status check_command(int argc, const char *const *argv)
     return status;
 }
 
+static enum sc_status check_hostfile(const char *path)
+{
+    if (path && access(path, R_OK) != 0) {
+        return sc_fail(SC_BAD_INPUT, "option '--hostfile': '%s': %s", path, strerror(errno));
+    }
+    return SC_OK;
+}
+
 static enum sc_status launch(const struct sc_options *options, int *exit_code)
 {
     char program[4096];
@@ -335,6 +391,9 @@ static enum sc_status launch(const struct sc_options *options, int *exit_code)
     command[0] = program;
     memcpy(command + 1, options->arguments, (size_t)n * sizeof *command);
     enum sc_status status = check_command(n + 1, command);
+    if (status == SC_OK) {
+        status = check_hostfile(sc_options_text(options, "hostfile"));
+    }
     const struct sc_mpirun_request request = {.mpirun = sc_options_text(options, "mpirun"),
         .n_ranks = (int)sc_options_int(options, "ranks"),
         .hostfile = sc_options_text(options, "hostfile"),
@@ -361,7 +420,7 @@ int sc_launch_main(int argc, char **argv)
     sc_options_release(&options);
     if (status != SC_OK) {
         fprintf(stderr, "stagecoach: %s\n", sc_error_last()->text);
-        return status == SC_BAD_USAGE ? 2 : 1;
+        return sc_app_exit_code(status);
     }
     return exit_code;
 }

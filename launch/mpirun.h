@@ -38,7 +38,7 @@ enum sc_status sc_mpirun_arguments(
  * terminal, else 0.
  * Signals that this process gets reach mpirun.
  *   exit_code: mpirun's, or 128 + signal
- * Fails when mpirun is not there or cannot be started. */
+ * Fails when mpirun is not there or cannot be started, and when stdout cannot be written: then the job was ended. */
 enum sc_status sc_mpirun_run(const struct sc_mpirun_request *request, bool verbose, int *exit_code);
 
 /* All of `stagecoach launch ...`: argv is the program's own. Prints what went wrong; returns the exit code. */
