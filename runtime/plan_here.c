@@ -9,8 +9,9 @@ static enum sc_status check_ranks(const struct sc_session *session)
     for (int s = 0; s < session->plan->n_stages; s++) {
         const int rank = session->plan->stages[s].ranks[0];
         if (rank < 0 || rank >= sc_world_size(session->world)) {
-            return sc_fail(SC_BAD_INPUT, "the plan puts stage %d on rank %d, the job has %d", s, rank,
-                sc_world_size(session->world));
+            const char *path = session->options.plan_path;
+            return sc_fail(SC_BAD_INPUT, "%s%s%s puts stage %d on rank %d, the job has %d", path ? "'" : "the plan",
+                path ? path : "", path ? "'" : "", s, rank, sc_world_size(session->world));
         }
     }
     return SC_OK;

@@ -2,6 +2,7 @@
  * Messages come in, stages run in the order of microbatches, results go out. A microbatch that failed travels on as
  * poison along the same edges, so that every stage sees every number once. */
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/stage.h"
 
@@ -167,6 +168,9 @@ static void note_failure(struct sc_session *session, const struct sc_stage *stag
     session->failed.rank = sc_world_rank(session->world);
     session->failed.stage = stage->index;
     session->failed.seq = seq;
+    if (gethostname(session->failed.host, sizeof session->failed.host - 1) != 0) {
+        session->failed.host[0] = '\0';
+    }
 }
 
 /* The outputs of the graph that leave here, by way of the tail when there is one. */
