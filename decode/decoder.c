@@ -142,7 +142,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
         graph, decoder->n_pairs, decoder->pairs, decoder->options.chunk, decoder->options.context, &decoder->feeds));
     /* planned for a step of decoding far into the context: that is where a decoder spends its time */
     sc_feeds_facts(decoder->feeds, 1, decoder->options.context / 2, decoder->facts);
-    return SC_OK;
+    return decoder->options.check ? decoder->options.check(decoder->options.check_arg, decoder) : SC_OK;
 }
 
 enum sc_status sc_decoder_open(

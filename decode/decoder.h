@@ -6,7 +6,9 @@
 #include "decode/feeds.h"
 #include "decode/sample.h"
 
-/* The same on every rank. */
+struct sc_decoder;
+
+/* The same on every rank, but for `check`. */
 struct sc_decoder_options {
     struct sc_session_options session; /* pairs, input_facts, context and tail are the decoder's to set */
     struct sc_sample_options sample;
@@ -14,13 +16,14 @@ struct sc_decoder_options {
     int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
     bool logits_home; /* whole rows of logits come to rank 0, which draws there; else they stay on the last stage's rank
                        */
+    /* Called once vocabulary and context are known and before weights are loaded: may refuse. NULL: nothing to say. */
+    enum sc_status (*check)(void *arg, const struct sc_decoder *decoder);
+    void *check_arg;
 };
 
 /* Life, on every rank together: open ──► rank 0: sc_decoder_generate, any number of times, then sc_session_finish;
  * others: sc_session_serve ──► report ──► close. The sampler runs on the rank that makes the logits; a token id
  * travels. */
-struct sc_decoder;
-
 enum sc_status sc_decoder_open(struct sc_world *world, struct sc_model *model, const struct sc_decoder_options *options,
     struct sc_decoder **decoder);
 void sc_decoder_close(struct sc_decoder *decoder); /* safe on NULL */
@@ -28,6 +31,9 @@ void sc_decoder_close(struct sc_decoder *decoder); /* safe on NULL */
 struct sc_session *sc_decoder_session(struct sc_decoder *decoder);
 int64_t sc_decoder_context(const struct sc_decoder *decoder);
 int64_t sc_decoder_vocabulary(const struct sc_decoder *decoder); /* columns of the logits */
+
+/* SC_BAD_INPUT for an empty prompt, one that the context does not hold, or an id out of range. */
+enum sc_status sc_decoder_check_prompt(const struct sc_decoder *decoder, const int64_t *prompt, int64_t n_prompt);
 
 enum sc_stop { SC_STOP_LENGTH, SC_STOP_EOS, SC_STOP_CONTEXT, SC_STOP_CALLER };
 
@@ -46,7 +52,7 @@ struct sc_generation {
     int64_t prompt_ns, made_ns; /* from the start to the first token; the others */
 };
 
-/* Rank 0. Fails with SC_BAD_INPUT for an empty prompt, one that the context does not hold, or an id out of range. */
+/* Rank 0. Fails as sc_decoder_check_prompt does, and as a step does. */
 enum sc_status sc_decoder_generate(
     struct sc_decoder *decoder, const int64_t *prompt, int64_t n_prompt, struct sc_generation *generation);
 

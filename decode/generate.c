@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "decode/decoder_parts.h"
 
-static enum sc_status check_prompt(const struct sc_decoder *decoder, const int64_t *prompt, int64_t n)
+enum sc_status sc_decoder_check_prompt(const struct sc_decoder *decoder, const int64_t *prompt, int64_t n)
 {
     if (n < 1) {
         return sc_fail(SC_BAD_INPUT, "the prompt is empty");
@@ -129,7 +129,7 @@ static enum sc_status generate(
 enum sc_status sc_decoder_generate(
     struct sc_decoder *decoder, const int64_t *prompt, int64_t n_prompt, struct sc_generation *generation)
 {
-    SC_TRY(check_prompt(decoder, prompt, n_prompt));
+    SC_TRY(sc_decoder_check_prompt(decoder, prompt, n_prompt));
     const enum sc_status status = generate(decoder, prompt, n_prompt, generation);
     if (status == SC_OK || status == SC_PEER) {
         return status;

@@ -2,6 +2,7 @@
  * One place prints errors, and only for the rank that can say most about them. */
 #include "launch/app.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,15 @@ void sc_app_print_error(const struct sc_app *app)
     if (write(STDERR_FILENO, line, bytes) < 0) {
         return; /* there is nowhere left to complain */
     }
+}
+
+enum sc_status sc_app_flush(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return SC_OK;
+    }
+    return sc_fail(SC_IO, "standard output cannot be written%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
 /* An error of this rank that the others do not know of. */

@@ -22,6 +22,9 @@ int sc_app_exit_code(enum sc_status status);
 /* "stagecoach COMMAND: rank R on HOST: text" to stderr in one write, from the error of this thread. */
 void sc_app_print_error(const struct sc_app *app);
 
+/* Pushes out what was printed to stdout; SC_IO when any of it could not be written. */
+enum sc_status sc_app_flush(void);
+
 /* Opens the world: over MPI under a launcher, else one rank alone. On failure the message has been printed. */
 enum sc_status sc_app_open_world(struct sc_app *app);
 

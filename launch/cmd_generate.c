@@ -26,7 +26,7 @@ struct sc_generator {
     size_t n_prompt;
     int64_t eos[16];
     int n_eos;
-    bool broken; /* stdout is gone */
+    struct sc_error broken; /* stdout is gone: why */
     struct sc_generation generation;
 };
 
@@ -107,7 +107,12 @@ static enum sc_status prepare_text(struct sc_generator *generator)
 
 static void print_text(struct sc_generator *generator, const char *text, size_t bytes)
 {
-    generator->broken |= fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0;
+    if (generator->broken.code == SC_OK) {
+        (void)fwrite(text, 1, bytes, stdout); /* the stream remembers a failure */
+        if (sc_app_flush() != SC_OK) {
+            generator->broken = *sc_error_last();
+        }
+    }
 }
 
 static bool on_token(void *arg, int64_t token)
@@ -118,7 +123,7 @@ static bool on_token(void *arg, int64_t token)
     if (sc_tokenizer_stream_push(generator->stream, token, &text, &bytes) == SC_OK) {
         print_text(generator, text, bytes);
     }
-    return !generator->broken;
+    return generator->broken.code == SC_OK;
 }
 
 static enum sc_status drive(void *arg)
@@ -133,12 +138,15 @@ static enum sc_status drive(void *arg)
         .on_token = on_token,
         .arg = generator};
     print_text(generator, generator->text, generator->text_bytes);
+    if (generator->broken.code != SC_OK) {
+        return sc_error_set(&generator->broken);
+    }
     SC_TRY(sc_decoder_generate(
         generator->decoder, generator->prompt, (int64_t)generator->n_prompt, &generator->generation));
     SC_TRY(sc_tokenizer_stream_finish(generator->stream, &text, &bytes));
     print_text(generator, text, bytes);
     print_text(generator, "\n", 1);
-    return generator->broken ? sc_fail(SC_IO, "standard output cannot be written") : SC_OK;
+    return generator->broken.code == SC_OK ? SC_OK : sc_error_set(&generator->broken);
 }
 
 static void print_timing(const struct sc_generator *generator)
@@ -158,15 +166,17 @@ static void print_timing(const struct sc_generator *generator)
     fprintf(stderr, "stopped: %s\n", stops[made->stop]);
 }
 
-static enum sc_status check_vocabulary(const struct sc_generator *generator)
+/* The text and the model fit together. */
+static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
 {
+    const struct sc_generator *generator = arg;
     const int64_t tokens = sc_tokenizer_vocabulary_size(generator->tokenizer);
-    const int64_t logits = sc_decoder_vocabulary(generator->decoder);
+    const int64_t logits = sc_decoder_vocabulary(decoder);
     if (tokens > logits) {
         return sc_fail(
             SC_BAD_MODEL, "tokenizer.json has %" PRId64 " tokens, the model's logits have %" PRId64, tokens, logits);
     }
-    return SC_OK;
+    return sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
 }
 
 static enum sc_status open_decoder(struct sc_generator *generator)
@@ -175,6 +185,8 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     const struct sc_options *options = app->options;
     struct sc_decoder_options decoder = {.context = sc_options_int(options, "ctx"),
         .chunk = sc_options_int(options, "ubatch"),
+        .check = sc_app_is_root(app) ? check_text : NULL,
+        .check_arg = generator,
         .sample = {.temperature = sc_options_real(options, "temp"),
             .top_k = sc_options_int(options, "top-k"),
             .top_p = sc_options_real(options, "top-p"),
@@ -183,8 +195,7 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     sc_app_session_options(app, &decoder.session);
     SC_TRY(sc_world_agree(app->world, sc_model_open(sc_options_text(options, "model"), &generator->model)));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
-    SC_TRY(sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder));
-    return sc_world_agree(app->world, sc_app_is_root(app) ? check_vocabulary(generator) : SC_OK);
+    return sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder);
 }
 
 static enum sc_status generate(struct sc_generator *generator)
@@ -200,7 +211,7 @@ static enum sc_status generate(struct sc_generator *generator)
     if (sc_app_is_root(app) && status == SC_OK) {
         print_timing(generator);
     }
-    SC_TRY(sc_report_ranks(session, app->world, stderr));
+    SC_TRY(sc_report_ranks(session, app->world, status == SC_OK ? stderr : NULL));
     return status == SC_OK ? SC_OK : sc_error_set(&failed);
 }
 

@@ -86,9 +86,12 @@ static enum sc_status plan(struct sc_planner_run *run)
     planning.input_facts = given;
     SC_TRY(sc_planning_make(run->model, &planning, is_state, &run->arena, &facts, &run->plan));
     SC_TRY(sc_plan_table(run->plan, run->model, run->model->graph, facts, is_state, &run->arena, &table));
-    fputs(table, stdout);
     const char *path = sc_options_text(options, "output");
-    return path ? write_plan(run, path) : SC_OK;
+    if (path) {
+        SC_TRY(write_plan(run, path));
+    }
+    fputs(table, stdout);
+    return SC_OK;
 }
 
 enum sc_status sc_command_plan(struct sc_app *app)

@@ -68,6 +68,9 @@ enum sc_status sc_inputs_read(const struct sc_model *model, int n_items, const c
         if (i < 0) {
             return sc_fail(SC_BAD_INPUT, "the model has no input '%.*s'", (int)bytes, items[k]);
         }
+        if ((*values)[i]) {
+            return sc_fail(SC_BAD_USAGE, "input '%.*s' is given twice", (int)bytes, items[k]);
+        }
         if (graph->values[graph->inputs[i]].weight >= 0) {
             return sc_fail(
                 SC_UNSUPPORTED, "input '%.*s' has a default, which cannot be overridden", (int)bytes, items[k]);

@@ -61,7 +61,7 @@ enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *worl
         return sc_fail(SC_NO_MEMORY, "out of memory for %d reports", size);
     }
     const enum sc_status status = sc_session_report(session, reports);
-    if (status == SC_OK && root) {
+    if (status == SC_OK && root && out) {
         fprintf(out,
             "rank  host             stage   threads    busy     wait     send  weights   caches   frames   messages    "
             "   sent\n"

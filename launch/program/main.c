@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The program: parse, open the world if the command needs one, run it, print what went wrong once. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,14 +26,15 @@ static const struct command commands[SC_N_COMMANDS] = {
 static int run_command(struct sc_app *app)
 {
     const struct command *command = &commands[app->options->command];
+    if (!command->parallel && sc_world_launch_rank() > 0) {
+        return SC_EXIT_OK; /* the ranks have nothing to do together: one answers */
+    }
     enum sc_status status = command->parallel ? sc_app_open_world(app) : SC_OK;
     if (status == SC_OK) {
         status = command->run(app);
     }
     const bool speaks = app->world ? sc_app_is_root(app) : sc_world_launch_rank() <= 0;
-    if (status == SC_OK && fflush(stdout) != 0) {
-        status = sc_fail(SC_IO, "standard output cannot be written");
-    }
+    status = status == SC_OK ? sc_app_flush() : status;
     if (status != SC_OK && speaks && sc_error_last()->text[0]) {
         sc_app_print_error(app);
     }
@@ -40,10 +42,30 @@ static int run_command(struct sc_app *app)
     return sc_app_exit_code(status);
 }
 
+/* Help and version: texts of the program alone. */
+static int print_text(struct sc_app *app)
+{
+    const struct sc_options *options = app->options;
+    enum sc_status status = SC_OK;
+    if (options->command == SC_COMMAND_HELP) {
+        status = sc_help_print(stdout, options);
+    } else if (sc_options_flag(options, "help")) {
+        sc_help_command(stdout, (enum sc_command)options->command);
+    } else {
+        printf("stagecoach %s\n", SC_VERSION);
+    }
+    status = status == SC_OK ? sc_app_flush() : status;
+    if (status != SC_OK) {
+        sc_app_print_error(app);
+    }
+    return sc_app_exit_code(status);
+}
+
 int main(int argc, char **argv)
 {
     struct sc_options options = {0};
     struct sc_app app = {.options = &options, .command = "", .log = {.fd = STDERR_FILENO, .rank = -1, .speaks = 1}};
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write, with a line and an exit code */
     const enum sc_status parsed = sc_options_parse(argc, (const char *const *)argv, &options);
     int code = SC_EXIT_OK;
     if (options.command >= 0) {
@@ -54,15 +76,9 @@ int main(int argc, char **argv)
             sc_app_print_error(&app);
         }
         code = sc_app_exit_code(parsed);
-    } else if (sc_options_flag(&options, "help")) {
-        sc_help_command(stdout, (enum sc_command)options.command);
-    } else if (options.command == SC_COMMAND_HELP) {
-        code = sc_app_exit_code(sc_help_print(stdout, &options));
-        if (code != SC_EXIT_OK) {
-            sc_app_print_error(&app);
-        }
-    } else if (options.command == SC_COMMAND_VERSION) {
-        printf("stagecoach %s\n", SC_VERSION);
+    } else if (sc_options_flag(&options, "help") || options.command == SC_COMMAND_HELP ||
+        options.command == SC_COMMAND_VERSION) {
+        code = sc_world_launch_rank() <= 0 ? print_text(&app) : SC_EXIT_OK;
     } else if (options.command == SC_COMMAND_LAUNCH) {
         code = sc_launch_main(argc, argv);
     } else {
