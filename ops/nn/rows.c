@@ -7,6 +7,7 @@ static const struct sc_family_entry entries[] = {
     {"AveragePool", sc_ops_nn_pool},
     {"BatchNormalization", sc_ops_nn_channel_norm},
     {"Conv", sc_ops_nn_conv},
+    {"ConvTranspose", sc_ops_nn_conv_transpose},
     {"Dropout", sc_ops_nn_dropout},
     {"Gemm", sc_ops_nn_gemm},
     {"GlobalAveragePool", sc_ops_nn_pool},

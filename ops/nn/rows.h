@@ -9,6 +9,7 @@ extern const struct sc_op sc_ops_nn_attention[];
 extern const struct sc_op sc_ops_nn_axis_norm[];
 extern const struct sc_op sc_ops_nn_channel_norm[];
 extern const struct sc_op sc_ops_nn_conv[];
+extern const struct sc_op sc_ops_nn_conv_transpose[];
 extern const struct sc_op sc_ops_nn_dropout[];
 extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_matmul[];
