@@ -9,6 +9,7 @@ static const struct sc_family_entry entries[] = {
     {"Conv", sc_ops_nn_conv},
     {"ConvTranspose", sc_ops_nn_conv_transpose},
     {"Dropout", sc_ops_nn_dropout},
+    {"GRU", sc_ops_nn_recurrent},
     {"Gemm", sc_ops_nn_gemm},
     {"GlobalAveragePool", sc_ops_nn_pool},
     {"GlobalLpPool", sc_ops_nn_pool},
@@ -16,6 +17,7 @@ static const struct sc_family_entry entries[] = {
     {"GroupNormalization", sc_ops_nn_channel_norm},
     {"InstanceNormalization", sc_ops_nn_channel_norm},
     {"LRN", sc_ops_nn_axis_norm},
+    {"LSTM", sc_ops_nn_recurrent},
     {"LayerNormalization", sc_ops_nn_row_norm},
     {"LpNormalization", sc_ops_nn_axis_norm},
     {"LpPool", sc_ops_nn_pool},
@@ -23,6 +25,7 @@ static const struct sc_family_entry entries[] = {
     {"MaxPool", sc_ops_nn_pool},
     {"MeanVarianceNormalization", sc_ops_nn_axis_norm},
     {"RMSNormalization", sc_ops_nn_row_norm},
+    {"RNN", sc_ops_nn_recurrent},
     {"RotaryEmbedding", sc_ops_nn_rotary},
     {"TensorScatter", sc_ops_nn_tensor_scatter},
 };
