@@ -152,8 +152,14 @@ static enum sc_status find_layout(struct sc_frame *frame, const struct sc_value 
     if (!frame->layout) {
         sc_layout_release(oldest);
         SC_TRY(sc_layout_make(program, frame->input_facts, inputs, frame->options.team, oldest));
-        SC_TRY(grow_memory(&frame->block, &frame->block_bytes, (size_t)oldest->block_bytes));
-        SC_TRY(grow_memory(&frame->scratch, &frame->scratch_bytes, (size_t)oldest->scratch_bytes));
+        enum sc_status status = grow_memory(&frame->block, &frame->block_bytes, (size_t)oldest->block_bytes);
+        if (status == SC_OK) {
+            status = grow_memory(&frame->scratch, &frame->scratch_bytes, (size_t)oldest->scratch_bytes);
+        }
+        if (status != SC_OK) { /* a kept layout has its memory */
+            sc_layout_release(oldest);
+            return status;
+        }
         frame->layout = oldest;
     }
     frame->layout->used = ++frame->runs;
