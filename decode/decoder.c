@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/context.h"
 #include "decode/decoder_parts.h"
 #include "decode/pairs.h"
 #include "ops/kernels/kernels.h"
-
-#define SC_DEFAULT_CONTEXT 4096
 
 static int find_logits(const struct sc_graph *graph)
 {
@@ -20,42 +19,6 @@ static int find_logits(const struct sc_graph *graph)
         }
     }
     return -1;
-}
-
-static void limit(int64_t *context, int64_t rows)
-{
-    *context = rows > 0 && rows < *context ? rows : *context;
-}
-
-/* The fewest positions among rotary tables and fixed caches. */
-static int64_t graph_context(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs)
-{
-    int64_t context = INT64_MAX;
-    for (int p = 0; p < n_pairs; p++) {
-        limit(&context, pairs[p].capacity);
-    }
-    for (int n = 0; n < graph->n_nodes; n++) {
-        const struct sc_node *node = &graph->nodes[n];
-        if (strcmp(node->op, "RotaryEmbedding") == 0 && node->domain[0] == '\0' && node->n_in > 3 && node->in[3] >= 0 &&
-            graph->values[node->in[1]].weight >= 0) {
-            limit(&context, graph->weights[graph->values[node->in[1]].weight].shape.dims[0]);
-        }
-    }
-    return context;
-}
-
-static enum sc_status settle_context(struct sc_decoder *decoder)
-{
-    const int64_t most = graph_context(decoder->model->graph, decoder->n_pairs, decoder->pairs);
-    int64_t *context = &decoder->options.context;
-    if (*context <= 0) {
-        *context = most < SC_DEFAULT_CONTEXT ? most : SC_DEFAULT_CONTEXT;
-    }
-    if (*context > most) {
-        return sc_fail(SC_BAD_USAGE, "a context of %lld positions was asked for, the model has room for %lld",
-            (long long)*context, (long long)most);
-    }
-    return SC_OK;
 }
 
 /* The last row of logits [1, n, vocabulary] as f32. */
@@ -130,7 +93,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     if (decoder->n_vocabulary <= 0) {
         return sc_fail(SC_UNSUPPORTED, "output 'logits' does not declare its vocabulary");
     }
-    SC_TRY(settle_context(decoder));
+    SC_TRY(sc_context_settle(graph, decoder->n_pairs, decoder->pairs, &decoder->options.context));
     SC_TRY(sc_sampler_create(decoder->n_vocabulary, &decoder->sampler));
     decoder->row = calloc((size_t)decoder->n_vocabulary, sizeof *decoder->row);
     decoder->facts = calloc((size_t)graph->n_inputs + 1, sizeof *decoder->facts);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/context.h"
 #include "decode/feeds.h"
 #include "decode/pairs.h"
 #include "launch/app.h"
@@ -12,8 +13,6 @@
 #include "partitioner/report.h"
 #include "passes/passes.h"
 #include "runtime/planning.h"
-
-#define SC_PLAN_CONTEXT 4096
 
 struct sc_planner_run {
     struct sc_app *app;
@@ -73,10 +72,10 @@ static enum sc_status plan(struct sc_planner_run *run)
     struct sc_fact *given, *facts;
     bool *is_state;
     const char *table;
-    planning.context = planning.context > 0 ? planning.context : SC_PLAN_CONTEXT;
     SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
     SC_TRY(sc_check_graph(run->model->graph));
     SC_TRY(sc_pairs_find(run->model, &run->n_pairs, &run->pairs));
+    SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
     SC_TRY(input_facts(run, planning.context, &given));
     SC_TRY(sc_kernels_best(&planning.kernels));
     SC_TRY(sc_planning_mark_states(run->model, run->n_pairs, run->pairs, &run->arena, &is_state));

@@ -35,8 +35,9 @@ static enum sc_status make_team(struct sc_session *session)
     if (sc_machine_binding_keep(session->machine, &session->binding) != SC_OK) {
         sc_log_write(&session->options.log, SC_LOG_DEBUG, "%s", sc_error_last()->text);
     }
-    SC_TRY(sc_machine_share(
-        session->machine, local_rank, n_local, session->options.keep_binding, &session->arena, &session->share));
+    /* without a launcher a binding is the user's own: a taskset around the program */
+    const bool keep = session->options.keep_binding || !sc_world_launched();
+    SC_TRY(sc_machine_share(session->machine, local_rank, n_local, keep, &session->arena, &session->share));
     const int wanted = session->options.n_threads > 0 ? session->options.n_threads : session->share.n_cpus;
     const struct sc_team_options team = {
         .n_workers = wanted > 0 ? wanted : 1, .on_start = bind_worker, .on_start_arg = session};
