@@ -172,6 +172,26 @@ enum sc_status sc_unicode_lower(
     return SC_OK;
 }
 
+enum sc_status sc_unicode_upper(
+    const char *text, size_t bytes, struct sc_arena *arena, char **upper, size_t *upper_bytes)
+{
+    /* Single mappings only; two bytes become three at most, as U+023F does, and U+00DF becomes U+1E9E. */
+    char *const out = bytes > SIZE_MAX / 4 ? NULL : sc_arena_alloc(arena, 2 * bytes + 4);
+    if (out == NULL) {
+        return sc_fail(SC_NO_MEMORY, "out of memory: a text of %zu bytes", bytes);
+    }
+    size_t n = 0;
+    for (size_t at = 0; at < bytes;) {
+        uint32_t code;
+        at += sc_utf8_decode(text + at, &code);
+        n += sc_utf8_encode((uint32_t)utf8proc_toupper((utf8proc_int32_t)code), out + n);
+    }
+    out[n] = '\0';
+    *upper = out;
+    *upper_bytes = n;
+    return SC_OK;
+}
+
 static utf8proc_category_t category(uint32_t code)
 {
     return utf8proc_category((utf8proc_int32_t)code);

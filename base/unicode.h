@@ -34,6 +34,10 @@ enum sc_status sc_unicode_normalize(enum sc_unicode_form form, const char *text,
 enum sc_status sc_unicode_lower(
     const char *text, size_t bytes, struct sc_arena *arena, char **lower, size_t *lower_bytes);
 
+/* Each code point by itself, as its simple upper-case mapping. */
+enum sc_status sc_unicode_upper(
+    const char *text, size_t bytes, struct sc_arena *arena, char **upper, size_t *upper_bytes);
+
 bool sc_unicode_is_space(uint32_t code); /* White_Space */
 bool sc_unicode_is_word(uint32_t code); /* \w of UTS 18: Alphabetic, M, Nd, Pc, Join_Control */
 bool sc_unicode_is_number(uint32_t code); /* N */

@@ -25,7 +25,9 @@ struct sc_family {
 #define SC_LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /* X(name of a family's variable): one line per family. */
-#define SC_FAMILIES(X) X(sc_family_math) X(sc_family_shape) X(sc_family_control) X(sc_family_nn) X(sc_family_ms) X(sc_family_quant)
+#define SC_FAMILIES(X)                                                                                                 \
+    X(sc_family_math)                                                                                                  \
+    X(sc_family_shape) X(sc_family_control) X(sc_family_nn) X(sc_family_ms) X(sc_family_quant) X(sc_family_text)
 
 #define X(family) extern const struct sc_family family;
 SC_FAMILIES(X)
