@@ -200,7 +200,11 @@ static int exit_code_of(struct child *child)
     if (!has_ended(child, 0)) {
         return 1;
     }
-    return WIFEXITED(child->status) ? WEXITSTATUS(child->status) : 128 + WTERMSIG(child->status);
+    if (WIFEXITED(child->status)) {
+        return WEXITSTATUS(child->status);
+    }
+    fprintf(stderr, "stagecoach: mpirun was killed by signal %d\n", WTERMSIG(child->status));
+    return 128 + WTERMSIG(child->status);
 }
 
 static enum sc_status find_kind(const char *mpirun, enum sc_mpirun_kind *kind)
