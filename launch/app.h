@@ -46,5 +46,6 @@ enum sc_status sc_command_plan(struct sc_app *app);
 enum sc_status sc_command_run(struct sc_app *app);
 enum sc_status sc_command_verify(struct sc_app *app);
 enum sc_status sc_command_generate(struct sc_app *app);
+enum sc_status sc_command_bench(struct sc_app *app);
 
 #endif

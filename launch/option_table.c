@@ -4,7 +4,7 @@
 
 #define BIT(command) (1u << SC_COMMAND_##command)
 #define ALL ((1u << SC_N_COMMANDS) - 1)
-#define RUNS (BIT(RUN) | BIT(VERIFY) | BIT(GENERATE))
+#define RUNS (BIT(RUN) | BIT(VERIFY) | BIT(GENERATE) | BIT(BENCH))
 #define CUTS (BIT(PLAN) | RUNS)
 
 static const struct sc_command_row commands[SC_N_COMMANDS] = {
@@ -38,6 +38,14 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "prompt and generation tokens/s with each stage's busy and waiting share go to stderr.\n",
         "stagecoach generate examples/shakespeare -p \"ROMEO:\" -n 64\n"
         "stagecoach launch -n 2 -- generate examples/shakespeare -p \"ROMEO:\" -n 200 --temp 0.8 --seed 1\n"},
+    [SC_COMMAND_BENCH] = {"bench", "MODEL", 1, 1, true, false, "measure a model's speed",
+        "For a decoder: tokens/s of a prompt of -p tokens (pp) and of generating -n tokens (tg), as llama-bench prints "
+        "them. For\n"
+        "any other model, on random inputs with dims of -d: milliseconds of one run alone, and runs/s with as many in "
+        "flight as\n"
+        "keep every stage busy. The plan and each rank's busy, waiting and sending share go to stderr.\n",
+        "stagecoach launch -n 2 -- bench examples/shakespeare -p 256 -n 64\n"
+        "stagecoach bench resnet50.onnx -d batch=1\n"},
     [SC_COMMAND_LAUNCH] = {"launch", "-- COMMAND ...", 1, 1 << 30, false, true, "start a command on several ranks",
         "Starts stagecoach COMMAND on -n ranks by mpirun, with the flags that leave placement to stagecoach.\n",
         "stagecoach launch -n 2 -- generate examples/shakespeare -p \"ROMEO:\" -n 64\n"},
@@ -48,11 +56,16 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
 };
 
 static const struct sc_option_row options[] = {
-    {"model", "m", NULL, SC_OPTION_TEXT, "MODEL", NULL, 0, 0, BIT(INSPECT) | BIT(PLAN) | BIT(RUN) | BIT(GENERATE),
-        "the model, instead of the first argument"},
+    {"model", "m", NULL, SC_OPTION_TEXT, "MODEL", NULL, 0, 0,
+        BIT(INSPECT) | BIT(PLAN) | BIT(RUN) | BIT(GENERATE) | BIT(BENCH), "the model, instead of the first argument"},
     {"prompt", "p", NULL, SC_OPTION_TEXT, "TEXT", NULL, 0, 0, BIT(GENERATE), "the prompt"},
     {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE), "read the prompt from FILE"},
     {"predict", "n", "n-predict", SC_OPTION_INT, "N", "128", 0, 1 << 30, BIT(GENERATE), "tokens to write"},
+    {"n-prompt", "p", NULL, SC_OPTION_INT, "N", "512", 0, 1 << 24, BIT(BENCH),
+        "tokens of the prompt; 0: do not measure it"},
+    {"n-gen", "n", NULL, SC_OPTION_INT, "N", "128", 0, 1 << 24, BIT(BENCH), "tokens to generate; 0: do not measure it"},
+    {"repetitions", "r", NULL, SC_OPTION_INT, "N", "5", 1, 64, BIT(BENCH), "times to measure each test"},
+    {"format", "o", "output-format", SC_OPTION_CHOICE, "md|csv|json", "md", 0, 0, BIT(BENCH), "how to print the table"},
     {"temp", NULL, NULL, SC_OPTION_REAL, "T", "0.8", 0, 100, BIT(GENERATE),
         "temperature; 0 takes the likeliest token always"},
     {"top-k", NULL, NULL, SC_OPTION_INT, "K", "40", 0, 1 << 30, BIT(GENERATE), "draw from the K likeliest; 0: all"},
@@ -64,7 +77,7 @@ static const struct sc_option_row options[] = {
     {"ignore-eos", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(GENERATE), "write on past the end-of-text token"},
     {"ctx", "c", "ctx-size", SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(PLAN) | BIT(GENERATE),
         "rows of the cache; 0: what the model was made for"},
-    {"ubatch", "ub", "ubatch-size", SC_OPTION_INT, "N", "64", 1, 1 << 20, BIT(PLAN) | BIT(GENERATE),
+    {"ubatch", "ub", "ubatch-size", SC_OPTION_INT, "N", "64", 1, 1 << 20, BIT(PLAN) | BIT(GENERATE) | BIT(BENCH),
         "most rows of a prompt in one microbatch"},
     {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN), "an input tensor, .npy or .pb; repeatable"},
     {"output", "o", NULL, SC_OPTION_TEXT, "DIR", NULL, 0, 0, BIT(RUN), "folder for the outputs, one .npy each"},

@@ -175,6 +175,11 @@ const bool *sc_session_is_state(const struct sc_session *session)
     return session->is_state;
 }
 
+int sc_session_threads(const struct sc_session *session)
+{
+    return sc_team_size(session->team);
+}
+
 int sc_session_window(const struct sc_session *session)
 {
     return session->window;

@@ -74,6 +74,8 @@ const struct sc_fact *sc_session_facts(
     const struct sc_session *session); /* of every value at planning dims; rank 0, else NULL */
 const bool *sc_session_is_state(const struct sc_session *session); /* by value */
 
+int sc_session_threads(const struct sc_session *session); /* workers of this rank */
+
 /* Microbatches that may be in flight at once. */
 int sc_session_window(const struct sc_session *session);
 

@@ -21,6 +21,7 @@ static const struct command commands[SC_N_COMMANDS] = {
     [SC_COMMAND_RUN] = {sc_command_run, true},
     [SC_COMMAND_VERIFY] = {sc_command_verify, true},
     [SC_COMMAND_GENERATE] = {sc_command_generate, true},
+    [SC_COMMAND_BENCH] = {sc_command_bench, true},
 };
 
 static int run_command(struct sc_app *app)

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Mean and standard deviation of each test, as a Markdown table, CSV or JSON. */
+#include "launch/bench_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void summarise(const struct sc_bench_row *row, double *mean, double *deviation)
+{
+    double sum = 0, squares = 0;
+    for (int r = 0; r < row->n_runs; r++) {
+        sum += row->value[r];
+    }
+    *mean = row->n_runs ? sum / row->n_runs : 0;
+    for (int r = 0; r < row->n_runs; r++) {
+        squares += (row->value[r] - *mean) * (row->value[r] - *mean);
+    }
+    *deviation = row->n_runs > 1 ? sqrt(squares / (row->n_runs - 1)) : 0;
+}
+
+static void print_md(const struct sc_bench_table *table, FILE *out)
+{
+    fprintf(out,
+        "| model | size | backend | ranks | stages | threads | test | result | |\n"
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
+    for (int i = 0; i < table->n_rows; i++) {
+        double mean, deviation;
+        summarise(&table->rows[i], &mean, &deviation);
+        fprintf(out, "| %s | %.2f MiB | %s | %d | %d | %d | %s | %.2f ± %.2f | %s |\n", table->model,
+            (double)table->weight_bytes / 1048576.0, table->backend, table->n_ranks, table->n_stages, table->n_threads,
+            table->rows[i].test, mean, deviation, table->rows[i].unit);
+    }
+}
+
+static void print_csv(const struct sc_bench_table *table, FILE *out)
+{
+    fprintf(out, "model,size_bytes,backend,ranks,stages,threads,test,mean,deviation,unit\n");
+    for (int i = 0; i < table->n_rows; i++) {
+        double mean, deviation;
+        summarise(&table->rows[i], &mean, &deviation);
+        fprintf(out, "\"%s\",%" PRId64 ",%s,%d,%d,%d,%s,%.6g,%.6g,%s\n", table->model, table->weight_bytes,
+            table->backend, table->n_ranks, table->n_stages, table->n_threads, table->rows[i].test, mean, deviation,
+            table->rows[i].unit);
+    }
+}
+
+static void print_text_json(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') {
+            fputc('\\', out);
+        }
+        fputc((unsigned char)*text < 32 ? ' ' : *text, out);
+    }
+    fputc('"', out);
+}
+
+static void print_json(const struct sc_bench_table *table, FILE *out)
+{
+    fprintf(out, "[\n");
+    for (int i = 0; i < table->n_rows; i++) {
+        const struct sc_bench_row *row = &table->rows[i];
+        double mean, deviation;
+        summarise(row, &mean, &deviation);
+        fprintf(out, "  {\"model\": ");
+        print_text_json(table->model, out);
+        fprintf(out,
+            ", \"size_bytes\": %" PRId64 ", \"backend\": \"%s\", \"ranks\": %d, \"stages\": %d, \"threads\": %d, "
+            "\"test\": \"%s\", \"mean\": %.9g, \"deviation\": %.9g, \"unit\": \"%s\", \"samples\": [",
+            table->weight_bytes, table->backend, table->n_ranks, table->n_stages, table->n_threads, row->test, mean,
+            deviation, row->unit);
+        for (int r = 0; r < row->n_runs; r++) {
+            fprintf(out, "%s%.9g", r ? ", " : "", row->value[r]);
+        }
+        fprintf(out, "]}%s\n", i + 1 < table->n_rows ? "," : "");
+    }
+    fprintf(out, "]\n");
+}
+
+void sc_bench_print(const struct sc_bench_table *table, enum sc_bench_format format, FILE *out)
+{
+    static void (*const printers[])(const struct sc_bench_table *, FILE *) = {print_md, print_csv, print_json};
+    printers[format](table, out);
+}

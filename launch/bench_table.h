@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The result of a bench, in llama-bench's columns. */
+#ifndef SC_LAUNCH_BENCH_TABLE_H
+#define SC_LAUNCH_BENCH_TABLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum sc_bench_format { SC_BENCH_MD, SC_BENCH_CSV, SC_BENCH_JSON }; /* the order of the option's words */
+
+#define SC_BENCH_RUNS 64
+
+struct sc_bench_row {
+    char test[32]; /* "pp512", "tg128", "latency", "throughput" */
+    const char *unit; /* "t/s", "ms", "runs/s" */
+    int n_runs;
+    double value[SC_BENCH_RUNS];
+};
+
+struct sc_bench_table {
+    const char *model;
+    int64_t weight_bytes;
+    int n_ranks, n_stages, n_threads;
+    const char *backend; /* instruction set level */
+    int n_rows;
+    struct sc_bench_row rows[8];
+};
+
+void sc_bench_print(const struct sc_bench_table *table, enum sc_bench_format format, FILE *out);
+
+#endif
