@@ -12,6 +12,7 @@ extern const struct sc_op sc_ops_nn_conv[];
 extern const struct sc_op sc_ops_nn_conv_transpose[];
 extern const struct sc_op sc_ops_nn_dropout[];
 extern const struct sc_op sc_ops_nn_gemm[];
+extern const struct sc_op sc_ops_nn_linear_attention[];
 extern const struct sc_op sc_ops_nn_matmul[];
 extern const struct sc_op sc_ops_nn_pool[];
 extern const struct sc_op sc_ops_nn_recurrent[];

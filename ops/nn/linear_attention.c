@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Operators whose state is a sum and not a cache: LinearAttention and CausalConvWithState. States advance one token at a
+ * time, in order, so that a prompt in pieces gives the bits of the prompt at once. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/infer.h"
+#include "ops/nn/norm.h"
+#include "ops/shape/shape.h"
+
+enum input { QUERY, KEY, VALUE, PAST, DECAY, BETA };
+
+struct params {
+    int64_t q_heads, kv_heads;
+    float scale;
+    bool gated, delta;
+};
+
+static enum sc_status params_linear(
+    const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
+{
+    SC_TRY(sc_params_new(arena, sizeof(struct params), params));
+    struct params *p = *params;
+    const char *rule;
+    SC_TRY(sc_node_int(node, "q_num_heads", 0, &p->q_heads));
+    SC_TRY(sc_node_int(node, "kv_num_heads", 0, &p->kv_heads));
+    SC_TRY(sc_node_float(node, "scale", 0.0F, &p->scale));
+    SC_TRY(sc_node_text(node, "update_rule", "gated_delta", &rule));
+    p->gated = strncmp(rule, "gated", 5) == 0;
+    p->delta = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
+    if (!p->delta && strcmp(rule, "gated") != 0 && strcmp(rule, "linear") != 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "update_rule is '%s'", rule);
+    }
+    if (p->q_heads < 1 || p->kv_heads < 1 || p->q_heads % p->kv_heads != 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "%lld query heads cannot share %lld key heads",
+            (long long)p->q_heads, (long long)p->kv_heads);
+    }
+    return SC_OK;
+}
+
+static bool dims_fit(const struct sc_fact *fact, int rank, const int64_t *want)
+{
+    bool fits = !fact || fact->rank < 0 || fact->rank == rank;
+    for (int i = 0; fits && fact && i < fact->rank; i++) {
+        fits = fact->dims[i] < 0 || want[i] < 0 || fact->dims[i] == want[i];
+    }
+    return fits;
+}
+
+static int64_t per_head(const struct sc_fact *fact, int64_t heads)
+{
+    return fact->rank == 3 && fact->dims[2] >= 0 && fact->dims[2] % heads == 0 ? fact->dims[2] / heads : SC_DIM_UNKNOWN;
+}
+
+static enum sc_status infer_linear(struct sc_infer *infer)
+{
+    const struct params *p = infer->params;
+    SC_TRY(sc_infer_needs(infer, 3));
+    const struct sc_fact *q = infer->in[QUERY];
+    const struct sc_fact *past = sc_infer_in(infer, PAST);
+    const struct sc_fact *decay = sc_infer_in(infer, DECAY);
+    const struct sc_fact *beta = sc_infer_in(infer, BETA);
+    const int64_t batch = q->rank == 3 ? q->dims[0] : SC_DIM_UNKNOWN;
+    const int64_t steps = q->rank == 3 ? q->dims[1] : SC_DIM_UNKNOWN;
+    const int64_t k_width = per_head(infer->in[KEY], p->kv_heads);
+    const int64_t v_width = per_head(infer->in[VALUE], p->kv_heads);
+    const int64_t q_dims[3] = {batch, steps, k_width >= 0 ? k_width * p->q_heads : SC_DIM_UNKNOWN};
+    const int64_t k_dims[3] = {batch, steps, k_width >= 0 ? k_width * p->kv_heads : SC_DIM_UNKNOWN};
+    const int64_t v_dims[3] = {batch, steps, v_width >= 0 ? v_width * p->kv_heads : SC_DIM_UNKNOWN};
+    const int64_t state[4] = {batch, p->kv_heads, k_width, v_width};
+    const int64_t heads[3] = {batch, steps, p->kv_heads};
+    const int64_t one[3] = {batch, steps, 1};
+    if (!decay != !p->gated || !beta != !p->delta) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "decay or beta do not go with the update_rule");
+    }
+    if (!dims_fit(q, 3, q_dims) || !dims_fit(infer->in[KEY], 3, k_dims) || !dims_fit(infer->in[VALUE], 3, v_dims) ||
+        !dims_fit(past, 4, state) || (!dims_fit(decay, 3, heads) && !dims_fit(decay, 3, k_dims)) ||
+        (!dims_fit(beta, 3, heads) && !dims_fit(beta, 3, one))) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the dims of the inputs do not fit each other");
+    }
+    const int64_t y_dims[3] = {batch, steps, v_width >= 0 ? v_width * p->q_heads : SC_DIM_UNKNOWN};
+    if (sc_infer_out(infer, 0)) {
+        sc_fact_tensor(infer->out[0], q->type, 3, y_dims);
+    }
+    if (sc_infer_out(infer, 1)) {
+        sc_fact_tensor(infer->out[1], past ? past->type : q->type, 4, state);
+    }
+    return SC_OK;
+}
+
+struct job {
+    const struct sc_call *call;
+    const struct params *p;
+    int64_t batch, steps, k_width, v_width;
+    float scale;
+    float *rooms; /* per worker: state, then rows */
+    size_t room_floats;
+};
+
+static void open_job(const struct sc_call *call, struct job *job)
+{
+    const struct params *p = call->params;
+    const struct sc_tensor *k = sc_call_in(call, KEY);
+    job->call = call;
+    job->p = p;
+    job->batch = k->dims[0];
+    job->steps = k->dims[1];
+    job->k_width = k->dims[2] / p->kv_heads;
+    job->v_width = sc_call_in(call, VALUE)->dims[2] / p->kv_heads;
+    job->scale = p->scale != 0.0F ? p->scale : (float)(1.0 / sqrt((double)job->k_width));
+    job->rooms = call->scratch;
+    job->room_floats = (size_t)((job->k_width + 3) * job->v_width + 3 * job->k_width + 64) / 16 * 16;
+}
+
+static size_t scratch_linear(const struct sc_call *call)
+{
+    struct job job;
+    open_job(call, &job);
+    return job.room_floats * sizeof(float) * (size_t)sc_team_size(call->team);
+}
+
+/* `n` elements of an input's row as f32. */
+static const float *read_row(const struct job *job, int input, int64_t at, int64_t n, float *room)
+{
+    const struct sc_tensor *t = sc_call_in(job->call, input);
+    return sc_norm_widen(job->call->kernels, t->type, sc_const_at(t->data, at, sc_type_bytes(t->type)), room, n);
+}
+
+/* exp(decay) of each key dimension, in `room`. */
+static const float *read_decay(const struct job *job, int64_t token, int64_t head, float *room)
+{
+    const struct sc_tensor *t = sc_call_in(job->call, DECAY);
+    const bool each = t->dims[2] != job->p->kv_heads || job->k_width == 1;
+    const int64_t n = each ? job->k_width : 1;
+    const float *g = read_row(job, DECAY, token * t->dims[2] + head * n, n, room);
+    float widened[1];
+    if (!each) {
+        widened[0] = *g;
+        job->call->kernels->unary[SC_UNARY_exp](widened, widened, 1);
+        for (int64_t d = 0; d < job->k_width; d++) {
+            room[d] = widened[0];
+        }
+        return room;
+    }
+    job->call->kernels->unary[SC_UNARY_exp](g, room, n);
+    return room;
+}
+
+/* state[d] = exp(g)[d] * state[d] + k[d] * v, v corrected by what the state already says of k. */
+static void update_state(const struct job *job, int64_t token, int64_t head, float *state, float *rows)
+{
+    const struct sc_kernels *kernels = job->call->kernels;
+    const int64_t nk = job->k_width;
+    const int64_t nv = job->v_width;
+    float *v = rows + 2 * nk;
+    float *seen = v + nv;
+    const float *k = read_row(job, KEY, (token * job->p->kv_heads + head) * nk, nk, rows);
+    const float *value = read_row(job, VALUE, (token * job->p->kv_heads + head) * nv, nv, v);
+    if (job->p->gated) {
+        const float *decay = read_decay(job, token, head, rows + nk);
+        for (int64_t d = 0; d < nk; d++) {
+            kernels->scale(state + d * nv, decay[d], state + d * nv, nv);
+        }
+    }
+    if (job->p->delta) {
+        const struct sc_tensor *t = sc_call_in(job->call, BETA);
+        float narrow;
+        const float *beta = read_row(job, BETA, token * t->dims[2] + (t->dims[2] == 1 ? 0 : head), 1, &narrow);
+        memset(seen, 0, (size_t)nv * sizeof(float));
+        for (int64_t d = 0; d < nk; d++) {
+            kernels->axpy(k[d], state + d * nv, seen, nv);
+        }
+        kernels->binary[SC_BINARY_sub](value, 1, seen, 1, v, nv);
+        kernels->scale(v, *beta, v, nv);
+        value = v;
+    }
+    for (int64_t d = 0; d < nk; d++) {
+        kernels->axpy(k[d], value, state + d * nv, nv);
+    }
+}
+
+/* A part is one key head of one batch row: all its tokens in order. */
+static void linear_part(void *arg, int64_t part, int worker)
+{
+    const struct job *job = arg;
+    const struct params *p = job->p;
+    const struct sc_kernels *kernels = job->call->kernels;
+    const struct sc_tensor *y = sc_call_out(job->call, 0);
+    const struct sc_tensor *present = sc_call_out(job->call, 1);
+    const int64_t nk = job->k_width;
+    const int64_t nv = job->v_width;
+    const int64_t group = p->q_heads / p->kv_heads;
+    const int64_t head = part % p->kv_heads;
+    float *state = job->rooms + (size_t)worker * job->room_floats;
+    float *rows = state + nk * nv;
+    float *sum = rows + 2 * nk + 2 * nv;
+    memset(state, 0, (size_t)(nk * nv) * sizeof(float));
+    if (sc_call_in(job->call, PAST)) {
+        const float *past = read_row(job, PAST, part * nk * nv, nk * nv, state);
+        memmove(state, past, (size_t)(nk * nv) * sizeof(float));
+    }
+    for (int64_t t = 0; t < job->steps; t++) {
+        const int64_t token = part / p->kv_heads * job->steps + t;
+        update_state(job, token, head, state, rows);
+        for (int64_t h = head * group; y && h < (head + 1) * group; h++) {
+            const float *q = read_row(job, QUERY, (token * p->q_heads + h) * nk, nk, rows);
+            memset(sum, 0, (size_t)nv * sizeof(float));
+            for (int64_t d = 0; d < nk; d++) {
+                kernels->axpy(q[d], state + d * nv, sum, nv);
+            }
+            kernels->scale(sum, job->scale, sum, nv);
+            sc_norm_narrow(
+                kernels, y->type, sum, sc_at(y->data, (token * p->q_heads + h) * nv, sc_type_bytes(y->type)), nv);
+        }
+    }
+    if (present) {
+        sc_norm_narrow(
+            kernels, present->type, state, sc_at(present->data, part * nk * nv, sc_type_bytes(present->type)), nk * nv);
+    }
+}
+
+static void run_linear(const struct sc_call *call)
+{
+    struct job job;
+    open_job(call, &job);
+    sc_team_for(call->team, job.batch * job.p->kv_heads, linear_part, &job);
+}
+
+struct conv_params {
+    bool silu;
+};
+
+static enum sc_status params_conv(
+    const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
+{
+    SC_TRY(sc_params_new(arena, sizeof(struct conv_params), params));
+    const char *activation;
+    SC_TRY(sc_node_text(node, "activation", "none", &activation));
+    const bool silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
+    ((struct conv_params *)*params)->silu = silu;
+    return silu || strcmp(activation, "none") == 0
+        ? SC_OK
+        : sc_node_fail(graph, node, SC_BAD_MODEL, "activation is '%s'", activation);
+}
+
+enum conv_input { INPUT, WEIGHT, BIAS, STATE };
+
+static enum sc_status infer_conv(struct sc_infer *infer)
+{
+    SC_TRY(sc_infer_needs(infer, 2));
+    const struct sc_fact *x = infer->in[INPUT];
+    const struct sc_fact *w = infer->in[WEIGHT];
+    const int64_t channels = x->rank == 3 ? x->dims[1] : SC_DIM_UNKNOWN;
+    const int64_t kernel = w->rank == 3 ? w->dims[2] : SC_DIM_UNKNOWN;
+    const int64_t x_dims[3] = {SC_DIM_UNKNOWN, SC_DIM_UNKNOWN, SC_DIM_UNKNOWN};
+    const int64_t w_dims[3] = {channels, 1, SC_DIM_UNKNOWN};
+    const int64_t state[3] = {x->rank == 3 ? x->dims[0] : SC_DIM_UNKNOWN, channels, kernel > 0 ? kernel - 1 : kernel};
+    if (!dims_fit(x, 3, x_dims) || !dims_fit(w, 3, w_dims) || kernel == 0 ||
+        !dims_fit(sc_infer_in(infer, BIAS), 1, &channels) || !dims_fit(sc_infer_in(infer, STATE), 3, state)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the dims of the inputs do not fit each other");
+    }
+    sc_infer_shape_of(infer, 0, x, x->type);
+    if (sc_infer_out(infer, 1)) {
+        sc_fact_tensor(infer->out[1], x->type, 3, state);
+    }
+    return SC_OK;
+}
+
+/* Per worker: past and input of a channel, the results, the kernel. */
+static size_t conv_room_floats(const struct sc_call *call)
+{
+    const int64_t kernel = sc_call_in(call, WEIGHT)->dims[2];
+    return (size_t)(2 * sc_call_in(call, INPUT)->dims[2] + 2 * kernel + 31) / 16 * 16;
+}
+
+static size_t scratch_conv(const struct sc_call *call)
+{
+    return conv_room_floats(call) * sizeof(float) * (size_t)sc_team_size(call->team);
+}
+
+/* A part is one channel of one batch row. */
+static void conv_part(void *arg, int64_t part, int worker)
+{
+    const struct sc_call *call = arg;
+    const struct sc_kernels *kernels = call->kernels;
+    const struct sc_tensor *x = sc_call_in(call, INPUT);
+    const struct sc_tensor *past = sc_call_in(call, STATE);
+    const struct sc_tensor *bias = sc_call_in(call, BIAS);
+    const struct sc_tensor *y = sc_call_out(call, 0);
+    const struct sc_tensor *present = sc_call_out(call, 1);
+    const size_t bytes = sc_type_bytes(x->type);
+    const int64_t n = x->dims[2];
+    const int64_t kernel = sc_call_in(call, WEIGHT)->dims[2];
+    const int64_t channel = part % x->dims[1];
+    float *row = (float *)call->scratch + (size_t)worker * conv_room_floats(call);
+    float *result = row + n + kernel - 1;
+    float *weights = result + n;
+    memset(row, 0, (size_t)(kernel - 1) * sizeof(float));
+    if (past) {
+        const void *from = sc_const_at(past->data, part * (kernel - 1), bytes);
+        memmove(row, sc_norm_widen(kernels, x->type, from, row, kernel - 1), (size_t)(kernel - 1) * sizeof(float));
+    }
+    float *now = row + kernel - 1;
+    memmove(
+        now, sc_norm_widen(kernels, x->type, sc_const_at(x->data, part * n, bytes), now, n), (size_t)n * sizeof(float));
+    const float *w = sc_norm_widen(
+        kernels, x->type, sc_const_at(sc_call_in(call, WEIGHT)->data, channel * kernel, bytes), weights, kernel);
+    memset(result, 0, (size_t)n * sizeof(float));
+    for (int64_t k = 0; k < kernel; k++) {
+        kernels->axpy(w[k], row + k, result, n);
+    }
+    if (bias) {
+        float narrow;
+        const float *b = sc_norm_widen(kernels, x->type, sc_const_at(bias->data, channel, bytes), &narrow, 1);
+        kernels->binary[SC_BINARY_add](result, 1, b, 0, result, n);
+    }
+    if (y && ((const struct conv_params *)call->params)->silu) { /* of the result as a value of the type */
+        void *to = sc_at(y->data, part * n, bytes);
+        sc_norm_narrow(kernels, x->type, result, to, n);
+        memmove(result, sc_norm_widen(kernels, x->type, to, result, n), (size_t)n * sizeof(float));
+        kernels->unary[SC_UNARY_silu](result, result, n);
+    }
+    if (y) {
+        sc_norm_narrow(kernels, x->type, result, sc_at(y->data, part * n, bytes), n);
+    }
+    if (present) {
+        sc_norm_narrow(kernels, x->type, row + n, sc_at(present->data, part * (kernel - 1), bytes), kernel - 1);
+    }
+}
+
+static void run_conv(const struct sc_call *call)
+{
+    const struct sc_tensor *x = sc_call_in(call, INPUT);
+    struct sc_call copy = *call;
+    sc_team_for(call->team, x->dims[0] * x->dims[1], conv_part, &copy);
+}
+
+const struct sc_op sc_ops_nn_linear_attention[] = {
+    {.domain = "",
+        .name = "LinearAttention",
+        .since = 27,
+        .flags = SC_OP_PURE,
+        .params = params_linear,
+        .infer = infer_linear,
+        .scratch = scratch_linear,
+        .run = run_linear},
+    {.domain = "",
+        .name = "CausalConvWithState",
+        .since = 27,
+        .flags = SC_OP_PURE,
+        .params = params_conv,
+        .infer = infer_conv,
+        .scratch = scratch_conv,
+        .run = run_conv},
+    {.name = NULL},
+};
