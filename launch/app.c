@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SC_TRACE_EVENTS (1 << 17) /* 5 MiB a rank */
+
 int sc_app_exit_code(enum sc_status status)
 {
     switch (status) {
@@ -97,6 +99,7 @@ void sc_app_session_options(const struct sc_app *app, struct sc_session_options 
 {
     sc_session_options_init(session);
     sc_options_settings(app->options, session);
+    session->trace_events = sc_options_text(app->options, "trace") ? SC_TRACE_EVENTS : 0;
     session->log = app->log;
 }
 
@@ -119,4 +122,10 @@ enum sc_status sc_app_run(struct sc_app *app, struct sc_session *session, enum s
         die(app, finished);
     }
     return status == SC_OK ? SC_OK : sc_error_set(&failed);
+}
+
+enum sc_status sc_app_write_trace(const struct sc_app *app, struct sc_session *session)
+{
+    const char *path = sc_options_text(app->options, "trace");
+    return path ? sc_session_write_trace(session, path) : SC_OK;
 }

@@ -36,6 +36,9 @@ void sc_app_session_options(const struct sc_app *app, struct sc_session_options 
 enum sc_status sc_app_run(
     struct sc_app *app, struct sc_session *session, enum sc_status (*drive)(void *arg), void *arg);
 
+/* Collective, after sc_app_run: --trace FILE, when given. */
+enum sc_status sc_app_write_trace(const struct sc_app *app, struct sc_session *session);
+
 bool sc_app_is_root(const struct sc_app *app); /* rank 0 */
 bool sc_app_watched(const struct sc_app *app); /* a person sees stderr: progress bars make sense */
 

@@ -75,7 +75,7 @@ static enum sc_status bench_model(struct sc_bencher *bencher)
     return SC_OK;
 }
 
-/* One prompt of n_prompt tokens, or one token and n_predict more: tokens per second of the part that is named. */
+/* One prompt of n_prompt tokens; or one token and n_predict more, of which the first comes with the prompt. */
 static enum sc_status run_text(struct sc_bencher *bencher, int64_t n_prompt, int64_t n_predict, double *per_second)
 {
     struct sc_generation generation = {.n_predict = n_predict};
@@ -89,7 +89,7 @@ static enum sc_status bench_text(struct sc_bencher *bencher, const char *kind, i
 {
     struct sc_bench_row *row = new_row(bencher, "t/s");
     double warm;
-    snprintf(row->test, sizeof row->test, "%s%lld", kind, (long long)(n_predict > 0 ? n_predict : n_prompt));
+    snprintf(row->test, sizeof row->test, "%s%lld", kind, (long long)(n_predict > 0 ? n_predict - 1 : n_prompt));
     SC_TRY(run_text(bencher, n_prompt, n_predict, &warm));
     for (int r = 0; r < row->n_runs; r++) {
         SC_TRY(run_text(bencher, n_prompt, n_predict, &row->value[r]));
@@ -190,7 +190,8 @@ static enum sc_status bench(struct sc_bencher *bencher)
         bencher->table.n_threads = sc_session_threads(bencher->session);
         sc_bench_print(&bencher->table, (enum sc_bench_format)sc_options_choice(app->options, "format"), stdout);
     }
-    SC_TRY(sc_report_ranks(bencher->session, app->world, stderr));
+    SC_TRY(sc_report_ranks(bencher->session, app->world, status == SC_OK ? stderr : NULL));
+    SC_TRY(sc_app_write_trace(app, bencher->session));
     return status == SC_OK ? SC_OK : sc_error_set(&failed);
 }
 

@@ -212,6 +212,7 @@ static enum sc_status generate(struct sc_generator *generator)
         print_timing(generator);
     }
     SC_TRY(sc_report_ranks(session, app->world, status == SC_OK ? stderr : NULL));
+    SC_TRY(sc_app_write_trace(app, session));
     return status == SC_OK ? SC_OK : sc_error_set(&failed);
 }
 

@@ -142,7 +142,10 @@ static enum sc_status run(struct sc_runner *runner)
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
     options.input_facts = runner->facts;
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
-    return sc_app_run(app, runner->session, drive, runner);
+    const enum sc_status status = sc_app_run(app, runner->session, drive, runner);
+    const struct sc_error failed = *sc_error_last();
+    SC_TRY(sc_app_write_trace(app, runner->session)); /* together, also when rank 0's part has failed */
+    return status == SC_OK ? SC_OK : sc_error_set(&failed);
 }
 
 enum sc_status sc_command_run(struct sc_app *app)

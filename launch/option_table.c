@@ -93,6 +93,8 @@ static const struct sc_option_row options[] = {
     {"threads", "t", NULL, SC_SETTING_THREADS, RUNS, "threads of each rank; 0: its share of the cores"},
     {"gemm", NULL, NULL, SC_SETTING_GEMM, RUNS, "f32 products by own kernels, or large ones by OpenBLAS"},
     {"bind", NULL, NULL, SC_SETTING_BIND, RUNS, "share out the node's cores, or keep what the launcher bound"},
+    {"trace", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(RUN) | BIT(GENERATE) | BIT(BENCH),
+        "write what every rank did when, for Perfetto"},
     {"rtol", NULL, NULL, SC_OPTION_REAL, "R", "0.001", 0, 1e30, BIT(VERIFY), "relative tolerance"},
     {"atol", NULL, NULL, SC_OPTION_REAL, "A", "1e-7", 0, 1e30, BIT(VERIFY), "absolute tolerance"},
     {"ranks", "n", "np", SC_OPTION_INT, "N", "1", 1, 4096, BIT(LAUNCH), "ranks to start"},

@@ -271,7 +271,7 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
     struct sc_rank_report mine = {.sent_bytes = session->sent_bytes,
         .sent_messages = session->sent_messages,
         .n_threads = sc_team_size(session->team)};
-    sc_activity_enter(&session->activity, SC_PHASE_IDLE, -1, -1);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_IDLE, -1, -1);
     const _Atomic int64_t *spent = session->activity.phase_ns;
     mine.busy_ns = atomic_load_explicit(&spent[SC_PHASE_COMPUTE], memory_order_relaxed);
     mine.wait_ns = atomic_load_explicit(&spent[SC_PHASE_WAIT], memory_order_relaxed);

@@ -81,6 +81,9 @@ static enum sc_status check_outputs(const struct sc_graph *graph)
 
 static enum sc_status prepare(struct sc_session *session)
 {
+    if (session->options.trace_events > 0) {
+        SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
+    }
     SC_TRY(make_team(session));
     SC_TRY(check_outputs(session->model->graph));
     SC_TRY(sc_planning_mark_states(
@@ -110,7 +113,7 @@ static enum sc_status open_session(struct sc_session *session)
         status = check_links(session);
     }
     SC_TRY(sc_world_agree(world, status));
-    sc_activity_enter(&session->activity, SC_PHASE_WAIT, -1, -1);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     return SC_OK;
 }
 
@@ -149,6 +152,7 @@ void sc_session_close(struct sc_session *session)
     for (int s = 0; s < session->n_stages; s++) {
         sc_stage_release(&session->stages[s]);
     }
+    sc_trace_release(&session->trace);
     sc_state_store_free(session->store);
     sc_team_free(session->team);
     sc_machine_binding_restore(session->machine, session->binding);
@@ -178,6 +182,11 @@ const bool *sc_session_is_state(const struct sc_session *session)
 int sc_session_threads(const struct sc_session *session)
 {
     return sc_team_size(session->team);
+}
+
+enum sc_status sc_session_write_trace(struct sc_session *session, const char *path)
+{
+    return session->trace.events ? sc_trace_write(session->world, &session->trace, path) : SC_OK;
 }
 
 int sc_session_window(const struct sc_session *session)

@@ -42,6 +42,7 @@ struct sc_session_options {
         *input_facts; /* rank 0: of each graph input, for planning; NULL: declared ones, unknown dims as 1 */
     sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
     void *tail_arg;
+    int64_t trace_events; /* room for so many phases of each rank; 0: no trace */
     struct sc_log log;
 };
 
@@ -98,6 +99,9 @@ enum sc_status sc_session_serve(struct sc_session *session);
 /* Every rank's report to rank 0 (reports[world size] there, NULL elsewhere); collective, after serve or the last next.
  */
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports);
+
+/* What every rank did when, to a file that Perfetto opens; collective, after report. Does nothing without trace_events. */
+enum sc_status sc_session_write_trace(struct sc_session *session, const char *path);
 
 /* Rank 0: tells the others to stop serving. Called once, before report and close; collective with their serve. */
 enum sc_status sc_session_finish(struct sc_session *session);

@@ -5,6 +5,7 @@
 
 #include "exec/frame.h"
 #include "runtime/session.h"
+#include "runtime/trace.h"
 
 #define SC_EDGE_QUEUE 64 /* messages that wait at the consumer's end of an edge; a power of two */
 #define SC_MAX_WINDOW 32
@@ -57,6 +58,7 @@ struct sc_session {
     struct sc_binding *binding; /* of the thread that opened the session, given back at the end; NULL: not known */
     struct sc_team *team;
     struct sc_activity activity;
+    struct sc_trace trace;
     struct sc_plan *plan;
     struct sc_fact *facts; /* by value at planning dims; rank 0 */
     bool *is_state; /* by value */

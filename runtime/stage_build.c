@@ -219,7 +219,7 @@ enum sc_status sc_session_build(struct sc_session *session)
         if (stage_rank(session, s) == rank) {
             struct sc_stage *stage = &session->stages[session->n_stages++];
             stage->index = s;
-            sc_activity_enter(&session->activity, SC_PHASE_LOAD, s, -1);
+            sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, s, -1);
             SC_TRY(build_stage(session, stage));
         }
     }

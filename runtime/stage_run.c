@@ -218,18 +218,18 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     struct sc_microbatch microbatch = {.seq = stage->next_seq};
     bool poisoned = false;
     SC_TRY(open_inputs(session, stage, &microbatch, &poisoned));
-    sc_activity_enter(&session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
     if (!poisoned && compute(session, stage, &microbatch) != SC_OK) {
         note_failure(session, stage, microbatch.seq);
         poisoned = true;
     }
-    sc_activity_enter(&session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
     SC_TRY(send_outputs(session, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {
         sc_edge_pop(&session->edges[stage->in[i]]);
     }
     stage->next_seq++;
-    sc_activity_enter(&session->activity, SC_PHASE_WAIT, -1, -1);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     return SC_OK;
 }
 
