@@ -9,6 +9,7 @@
 #include "launch/app.h"
 #include "ops/op.h"
 #include "ops/schema.h"
+#include "passes/passes.h"
 
 struct sc_op_count {
     const char *domain, *op;
@@ -152,6 +153,7 @@ static enum sc_status inspect(struct sc_model *model)
     print_head(model);
     print_values(model, "inputs", model->graph->n_inputs, model->graph->inputs);
     print_values(model, "outputs", model->graph->n_outputs, model->graph->outputs);
+    SC_TRY(sc_pass_functions(model)); /* operators and states are those of what functions come to */
     SC_TRY(print_pairs(model));
     const enum sc_status status = count_operators(model->graph, &n, &capacity, &counts);
     if (status == SC_OK) {

@@ -9,7 +9,6 @@
 #include "decode/pairs.h"
 #include "launch/app.h"
 #include "launch/inputs.h"
-#include "ops/schema.h"
 #include "partitioner/report.h"
 #include "passes/passes.h"
 #include "runtime/planning.h"
@@ -73,7 +72,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     bool *is_state;
     const char *table;
     SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
-    SC_TRY(sc_check_graph(run->model->graph));
+    SC_TRY(sc_passes_rewrite(run->model));
     SC_TRY(sc_pairs_find(run->model, &run->n_pairs, &run->pairs));
     SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
     SC_TRY(input_facts(run, planning.context, &given));

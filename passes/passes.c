@@ -2,6 +2,14 @@
  * The order of the passes. */
 #include "passes/passes.h"
 
+#include "ops/schema.h"
+
+enum sc_status sc_passes_rewrite(struct sc_model *model)
+{
+    SC_TRY(sc_pass_functions(model));
+    return sc_check_graph(model->graph);
+}
+
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels)
 {
     SC_TRY(sc_pass_infer(model->graph, kernels));

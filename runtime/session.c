@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/schema.h"
 #include "passes/passes.h"
 #include "runtime/agree.h"
 #include "runtime/planning.h"
@@ -85,6 +84,7 @@ static enum sc_status prepare(struct sc_session *session)
         SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
     }
     SC_TRY(make_team(session));
+    SC_TRY(sc_passes_rewrite(session->model));
     SC_TRY(check_outputs(session->model->graph));
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
@@ -93,7 +93,6 @@ static enum sc_status prepare(struct sc_session *session)
     if (!session->symbol_sizes) {
         return SC_NO_MEMORY;
     }
-    SC_TRY(sc_check_graph(session->model->graph));
     return sc_passes_run(session->model, session->kernels);
 }
 
