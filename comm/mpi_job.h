@@ -18,7 +18,8 @@ struct sc_mpi_world {
     struct sc_error error;
     size_t piece_bytes;
     int64_t progress_ns; /* when sc_world_progress last looked */
-    struct sc_mpi_link *links; /* those that exist */
+    struct sc_mpi_link *links; /* those that exist over MPI */
+    int *places; /* by rank: its number on this node when memory is shared with it, else -1 */
 };
 
 /* SC_OK for MPI_SUCCESS. Else fails with the name of the call and MPI's text, and marks the world as failed.

@@ -6,32 +6,45 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define HEADER 64 /* a multiple of the alignment of data */
+_Static_assert(sizeof(struct sc_buffer) <= SC_BUFFER_HEADER, "a buffer's header fits before its data");
 
-_Static_assert(sizeof(struct sc_buffer) <= HEADER, "a buffer's header fits before its data");
-
-static size_t capacity_for(size_t bytes)
+/* Bytes of header and data. */
+static size_t size_for(size_t bytes)
 {
-    size_t capacity = 4096;
-    while (capacity < bytes && capacity < SIZE_MAX / 4) {
-        capacity *= 2;
+    size_t all = 4096;
+    while (all < bytes + SC_BUFFER_HEADER && all < SIZE_MAX / 4) {
+        all *= 2;
     }
-    return capacity < bytes ? bytes : capacity;
+    return all;
 }
 
-static struct sc_buffer *make(size_t bytes)
+static struct sc_buffer *make(const struct sc_pool *pool, size_t bytes)
 {
-    const size_t capacity = capacity_for(bytes);
-    if (capacity > SIZE_MAX - HEADER * 2) {
+    const size_t all = size_for(bytes);
+    uint64_t offset = 0;
+    void *memory = NULL;
+    if (bytes > all - SC_BUFFER_HEADER) {
         return NULL;
     }
-    void *memory = NULL;
-    if (posix_memalign(&memory, HEADER, HEADER + capacity) != 0) {
-        return NULL;
+    if (pool->source) {
+        memory = pool->source->make(pool->source->arg, all, &offset);
+    } else if (posix_memalign(&memory, SC_BUFFER_HEADER, all) != 0) {
+        memory = NULL;
     }
     struct sc_buffer *buffer = memory;
-    *buffer = (struct sc_buffer){.capacity = capacity, .is_free = true};
+    if (buffer) {
+        *buffer = (struct sc_buffer){.capacity = all - SC_BUFFER_HEADER, .offset = offset, .is_free = true};
+    }
     return buffer;
+}
+
+static void drop(const struct sc_pool *pool, struct sc_buffer *buffer)
+{
+    if (pool->source) {
+        pool->source->drop(pool->source->arg, buffer, sc_buffer_all(buffer));
+    } else {
+        free(buffer);
+    }
 }
 
 /* The slot of the smallest free buffer that fits, else of the largest free one, else -1. */
@@ -66,14 +79,14 @@ enum sc_status sc_pool_take(struct sc_pool *pool, size_t bytes, struct sc_buffer
             *buffer = NULL;
             return SC_OK;
         }
-        struct sc_buffer *made = make(bytes);
+        struct sc_buffer *made = make(pool, bytes);
         if (!made) {
             return sc_fail(SC_NO_MEMORY, "out of memory for a message of %zu bytes", bytes);
         }
         if (pool->n_buffers < SC_LINK_BUFFERS) {
             slot = pool->n_buffers++;
         } else {
-            free(pool->buffers[slot]);
+            drop(pool, pool->buffers[slot]);
         }
         pool->buffers[slot] = made;
     }
@@ -99,20 +112,26 @@ void sc_pool_give(struct sc_buffer *buffer)
 
 void sc_pool_release(struct sc_pool *pool)
 {
+    assert(!pool->source);
     for (int i = 0; i < pool->n_buffers; i++) {
         free(pool->buffers[i]);
     }
     *pool = (struct sc_pool){.n_buffers = 0};
 }
 
+size_t sc_buffer_all(const struct sc_buffer *buffer)
+{
+    return SC_BUFFER_HEADER + buffer->capacity;
+}
+
 void *sc_buffer_data(struct sc_buffer *buffer)
 {
-    return (char *)buffer + HEADER;
+    return (char *)buffer + SC_BUFFER_HEADER;
 }
 
 struct sc_buffer *sc_buffer_of(void *data)
 {
-    return (struct sc_buffer *)((char *)data - HEADER);
+    return (struct sc_buffer *)((char *)data - SC_BUFFER_HEADER);
 }
 
 void sc_queue_add(struct sc_queue *queue, struct sc_buffer *buffer)

@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "comm/node.h"
 #include "comm/wire.h"
 
-#define SPIN_CALLS 40
-#define SPIN_NS 500
-#define SLEEP_MOST_NS 200000
+#define SPIN_NS 50000
+#define POLL_NS 500 /* between looks at MPI while spinning */
+#define SLEEP_LEAST_NS 1000
+#define SLEEP_MOST_NS 500000
+#define SLEEP_BELL_NS 50000000 /* where a bell wakes: now and then, to show that this rank lives */
 
 int sc_world_rank(const struct sc_world *world)
 {
@@ -34,7 +37,7 @@ void sc_world_local(const struct sc_world *world, int *local_rank, int *n_local)
 
 enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table *table, int rank, int size)
 {
-    *world = (struct sc_world){.table = table, .rank = rank, .size = size, .n_local = 1};
+    *world = (struct sc_world){.table = table, .rank = rank, .size = size, .n_local = 1, .spin_ns = SPIN_NS};
     world->links = calloc((size_t)size, sizeof *world->links);
     world->errors = calloc((size_t)(rank == 0 ? size : 1), sizeof *world->errors);
     if (!world->links || !world->errors) {
@@ -134,22 +137,55 @@ void sc_world_progress(struct sc_world *world)
     world->table->progress(world);
 }
 
+/* True when the bell has rung since the last pause ended; waits for that until `until_ns`. */
+static bool rang(const struct sc_world *world, int64_t until_ns)
+{
+    do {
+        if (world->node && sc_node_bell(world->node) != world->bell) {
+            return true;
+        }
+    } while (sc_clock_ns() < until_ns);
+    return false;
+}
+
+/* A sleep is an eighth of the time waited so far: a wait gets at most that much longer, and a long one costs little. */
+static void wait_long(struct sc_world *world, int64_t waited_ns, bool bell_tells_all)
+{
+    int64_t ns = waited_ns / 8 < SLEEP_MOST_NS ? waited_ns / 8 : SLEEP_MOST_NS;
+    if (ns < SLEEP_LEAST_NS) {
+        (void)sched_yield(); /* ranks that share a core get it first */
+    } else if (!world->node) {
+        sc_clock_sleep_ns(ns);
+    } else {
+        sc_node_sleep(world->node, world->bell, bell_tells_all ? SLEEP_BELL_NS : ns);
+    }
+}
+
+static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tells_all)
+{
+    const int64_t now_ns = sc_clock_ns();
+    if (idle_calls <= 1 || world->idle_since_ns == 0) {
+        world->idle_since_ns = now_ns;
+    }
+    const int64_t spin_until_ns = world->idle_since_ns + world->spin_ns;
+    if (rang(world, 0)) {
+        world->idle_since_ns = now_ns;
+    } else if (now_ns < spin_until_ns) {
+        (void)rang(world, bell_tells_all ? spin_until_ns : now_ns + POLL_NS);
+    } else {
+        wait_long(world, now_ns - world->idle_since_ns, bell_tells_all);
+    }
+    world->bell = world->node ? sc_node_bell(world->node) : 0;
+}
+
 void sc_world_pause(struct sc_world *world, int64_t idle_calls)
 {
-    (void)world;
-    if (idle_calls < SPIN_CALLS) {
-        const int64_t until = sc_clock_ns() + SPIN_NS;
-        while (sc_clock_ns() < until) { }
-        return;
-    }
-    /* Ranks that share a core get it first; then sleeps of 1, 2, 3, ... microseconds, so that a long wait costs
-     * nothing and a short one is noticed soon. */
-    const int64_t sleep_ns = (idle_calls - SPIN_CALLS) * 1000;
-    if (sleep_ns == 0) {
-        (void)sched_yield();
-    } else {
-        sc_clock_sleep_ns(sleep_ns < SLEEP_MOST_NS ? sleep_ns : SLEEP_MOST_NS);
-    }
+    pause_for(world, idle_calls, world->bell_tells_all);
+}
+
+void sc_world_pause_polling(struct sc_world *world, int64_t idle_calls)
+{
+    pause_for(world, idle_calls, false);
 }
 
 _Noreturn void sc_world_abort(struct sc_world *world, int exit_code)

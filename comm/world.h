@@ -62,8 +62,9 @@ enum sc_status sc_world_link(struct sc_world *world, int peer, struct sc_link **
 /* Lets messages go on: called between parts of long kernels and in waiting loops. Never blocks. */
 void sc_world_progress(struct sc_world *world);
 
-/* For waiting loops: call while nothing happens, with the count of calls since something did. Spins first, then sleeps
- * longer and longer up to a fraction of a millisecond. */
+/* For waiting loops: call while nothing happens, with the count of calls since something did, then look at every link
+ * again. Spins for tens of microseconds, unless ranks have to share cores, then sleeps: until a rank of this node sends
+ * something, and at most half a millisecond where messages may come from elsewhere. */
 void sc_world_pause(struct sc_world *world, int64_t idle_calls);
 
 /* Ends the job on all ranks, now: after an error that the others cannot know of. Prints nothing. Over MPI: MPI_Abort.

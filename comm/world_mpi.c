@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "comm/launcher.h"
+#include "comm/link_shm.h"
 
 #define PIECE_BYTES ((size_t)1 << 30)
 #define PROGRESS_NS 5000 /* sc_world_progress may be called far more often than messages come */
@@ -60,7 +61,7 @@ static enum sc_status wait_for(struct sc_mpi_world *world, MPI_Request *request,
     for (int64_t idle = 0; !done; idle++) {
         SC_TRY(sc_mpi_check(world, MPI_Test(request, &done, MPI_STATUS_IGNORE), call, -1));
         if (!done) {
-            sc_world_pause(&world->world, idle);
+            sc_world_pause_polling(&world->world, idle);
         }
     }
     return SC_OK;
@@ -101,7 +102,9 @@ static enum sc_status gather(struct sc_world *base, const void *mine, size_t byt
 
 static enum sc_status make_link(struct sc_world *base, int peer, struct sc_link **link)
 {
-    return sc_mpi_link_create((struct sc_mpi_world *)base, peer, link);
+    struct sc_mpi_world *world = (struct sc_mpi_world *)base;
+    const int place = world->places[peer];
+    return place >= 0 ? sc_link_shm_create(base->node, place, peer, link) : sc_mpi_link_create(world, peer, link);
 }
 
 static void progress(struct sc_world *base)
@@ -120,7 +123,7 @@ static enum sc_status wind_up(struct sc_mpi_world *world)
     const int64_t until = sc_clock_ns() + FREE_WAIT_NS;
     for (int64_t idle = 0; !sc_mpi_idle(world); idle++) {
         SC_TRY(sc_mpi_pump(world));
-        sc_world_pause(&world->world, idle);
+        sc_world_pause_polling(&world->world, idle);
         if (sc_clock_ns() > until) {
             (void)sc_fail(SC_TIMEOUT, "messages to other ranks were not taken at the end of the job");
             return sc_mpi_fail(world);
@@ -132,9 +135,19 @@ static enum sc_status wind_up(struct sc_mpi_world *world)
     for (int64_t idle = 0; !done; idle++) {
         SC_TRY(sc_mpi_check(world, MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Ibarrier", -1));
         SC_TRY(sc_mpi_pump(world)); /* late credits */
-        sc_world_pause(&world->world, done ? 0 : idle);
+        if (!done) {
+            sc_world_pause_polling(&world->world, idle);
+        }
     }
     return SC_OK;
+}
+
+static void release(struct sc_mpi_world *world)
+{
+    sc_node_free(world->world.node);
+    free(world->places);
+    sc_world_release(&world->world);
+    free(world);
 }
 
 static void free_world(struct sc_world *base)
@@ -142,8 +155,12 @@ static void free_world(struct sc_world *base)
     struct sc_mpi_world *world = (struct sc_mpi_world *)base;
     const bool well = !world->failed && wind_up(world) == SC_OK;
     sc_mpi_links_free(world);
-    if (base->links[base->rank]) {
-        sc_link_self_free(base->links[base->rank]);
+    for (int peer = 0; peer < base->size; peer++) {
+        if (base->links[peer] && peer == base->rank) {
+            sc_link_self_free(base->links[peer]);
+        } else if (world->places[peer] >= 0) {
+            sc_link_shm_free(base->links[peer]);
+        }
     }
     /* After a failure the others may never come: MPI is left as it is, and the launcher ends what remains of the job.
      */
@@ -153,8 +170,7 @@ static void free_world(struct sc_world *base)
             (void)MPI_Finalize();
         }
     }
-    sc_world_release(base);
-    free(world);
+    release(world);
 }
 
 static void abort_job(struct sc_world *base, int exit_code)
@@ -172,6 +188,80 @@ static const struct sc_world_table table = {.name = "mpi",
     .progress = progress,
     .abort = abort_job};
 
+/* SC_LINK=mpi|shm forces one kind of link between the ranks of a node, for tests. */
+static enum sc_status read_choice(enum sc_node_links *links)
+{
+    const char *text = getenv("SC_LINK");
+    *links = SC_LINKS_ANY;
+    if (text && *text) {
+        if (strcmp(text, "mpi") != 0 && strcmp(text, "shm") != 0) {
+            return sc_fail(SC_BAD_USAGE, "SC_LINK is '%s', want mpi or shm", text);
+        }
+        *links = strcmp(text, "mpi") == 0 ? SC_LINKS_MPI : SC_LINKS_SHM;
+    }
+    return SC_OK;
+}
+
+/* All ranks of the node join each other's boxes, or none does and their links go over MPI. */
+static enum sc_status join(
+    struct sc_mpi_world *world, MPI_Comm comm, struct sc_node *node, const struct sc_node_ticket *tickets, bool *joined)
+{
+    int mine = node != NULL, all = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int i = 0; i < world->world.n_local; i++) {
+        mine = mine && tickets[i].links != SC_LINKS_MPI;
+    }
+    mine = mine && sc_node_join(node, tickets) == SC_OK;
+    TRY_MPI(MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request), "MPI_Iallreduce");
+    SC_TRY(wait_for(world, &request, "MPI_Iallreduce"));
+    *joined = all != 0;
+    return SC_OK;
+}
+
+static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
+{
+    struct sc_world *base = &world->world;
+    struct sc_node_ticket mine = {0}, *tickets = calloc((size_t)base->n_local, sizeof *tickets);
+    struct sc_node *node = NULL;
+    enum sc_node_links wanted;
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool joined = false;
+    enum sc_status status = tickets ? read_choice(&wanted) : sc_fail(SC_NO_MEMORY, "out of memory for the world");
+    if (status != SC_OK) {
+        goto out;
+    }
+    if (base->n_local == 1) {
+        goto out;
+    }
+    const bool made = wanted != SC_LINKS_MPI && sc_node_create(base->local_rank, base->n_local, &node, &mine) == SC_OK;
+    mine.rank = base->rank;
+    mine.links = made ? wanted : SC_LINKS_MPI;
+    status = sc_mpi_check(world,
+        MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, tickets, sizeof mine, MPI_BYTE, comm, &request), "MPI_Iallgather",
+        -1);
+    status = status == SC_OK ? wait_for(world, &request, "MPI_Iallgather") : status;
+    status = status == SC_OK ? join(world, comm, node, tickets, &joined) : status;
+    if (status == SC_OK && wanted == SC_LINKS_SHM && !joined) {
+        status = sc_fail(SC_UNSUPPORTED, "SC_LINK is shm, but memory cannot be shared with every rank of this node");
+    }
+    if (status != SC_OK) {
+        goto out;
+    }
+    base->spin_ns = sc_node_roomy(tickets, base->n_local) ? base->spin_ns : 0;
+    if (joined) {
+        for (int i = 0; i < base->n_local; i++) {
+            world->places[tickets[i].rank] = i;
+        }
+        base->node = node;
+        base->bell_tells_all = base->n_local == base->size;
+        node = NULL;
+    }
+out:
+    sc_node_free(node);
+    free(tickets);
+    return status;
+}
+
 /* Fills rank, size and the place on the host. */
 static enum sc_status look_around(struct sc_mpi_world *world)
 {
@@ -181,11 +271,19 @@ static enum sc_status look_around(struct sc_mpi_world *world)
     TRY_MPI(MPI_Comm_rank(world->comm, &rank), "MPI_Comm_rank");
     TRY_MPI(MPI_Comm_size(world->comm, &size), "MPI_Comm_size");
     SC_TRY(sc_world_init(&world->world, &table, rank, size));
+    world->places = malloc((size_t)size * sizeof *world->places);
+    if (!world->places) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for the links of %d ranks", size);
+    }
+    for (int i = 0; i < size; i++) {
+        world->places[i] = -1;
+    }
     TRY_MPI(MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
     TRY_MPI(MPI_Comm_rank(node, &world->world.local_rank), "MPI_Comm_rank");
     TRY_MPI(MPI_Comm_size(node, &world->world.n_local), "MPI_Comm_size");
+    const enum sc_status status = share_memory(world, node);
     TRY_MPI(MPI_Comm_free(&node), "MPI_Comm_free");
-    return SC_OK;
+    return status;
 }
 
 static enum sc_status make_world(MPI_Comm parent, struct sc_mpi_world **world)
@@ -209,8 +307,7 @@ static enum sc_status make_world(MPI_Comm parent, struct sc_mpi_world **world)
         if (made->comm != MPI_COMM_NULL) {
             (void)MPI_Comm_free(&made->comm);
         }
-        sc_world_release(&made->world);
-        free(made);
+        release(made);
         return status;
     }
     *world = made;

@@ -12,6 +12,13 @@ struct sc_world {
     int local_rank, n_local;
     struct sc_link **links; /* by peer; NULL where none was asked for yet */
     struct sc_error *errors; /* rank 0: what sc_world_agree gathers, one per rank */
+
+    /* waiting */
+    struct sc_node *node; /* rings this rank's bell for messages from its own node; NULL: there is no bell */
+    bool bell_tells_all; /* no message comes without it */
+    uint32_t bell; /* as it was when the last pause ended: what came before has been looked for since */
+    int64_t idle_since_ns;
+    int64_t spin_ns;
 };
 
 struct sc_world_table {
@@ -27,6 +34,9 @@ struct sc_world_table {
 /* Fills the common part; alone on its host. What it allocates, sc_world_release frees; safe on zeros. */
 enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table *table, int rank, int size);
 void sc_world_release(struct sc_world *world);
+
+/* sc_world_pause, where other things than messages are waited for too: they ring no bell. */
+void sc_world_pause_polling(struct sc_world *world, int64_t idle_calls);
 
 /* A link of a rank to itself: what is sent is received, without a copy. */
 enum sc_status sc_link_self_create(int rank, struct sc_link **link);

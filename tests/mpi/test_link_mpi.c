@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cases of links over MPI, under mpirun with 1 to 3 ranks. One argument names another program to be:
+ * The cases of links between processes, under mpirun with 1 to 3 ranks; SC_LINK says which kind of link. One argument names another program to be:
  *   abort   rank 1 ends the job with exit code 7 while the others wait for its message
  *   alone   the environment says several ranks, MPI says 1: refused */
 #include "tests/mpi/link_cases.h"
@@ -59,11 +59,11 @@ static const struct {
     const char *name;
     void (*fn)(struct sc_world *world);
 } cases[] = {
-#define X(name) {"link_mpi_" #name, name},
+#define X(name) {"link_" #name, name},
     LINK_CASES(X)
 #undef X
-        {"link_mpi_progress_drives_transfers", progress_drives_transfers},
-    {"link_mpi_pieces", pieces}, /* last: it sets the size of pieces */
+        {"link_progress_drives_transfers", progress_drives_transfers},
+    {"link_pieces", pieces}, /* last: it sets the size of pieces */
 };
 
 static int run_cases(struct sc_world *world)
@@ -104,6 +104,16 @@ static int run_alone(void)
     return 0;
 }
 
+static void check_kind(struct sc_world *world)
+{
+    const char *kind = getenv("SC_LINK");
+    for (int peer = 0; kind && peer < sc_world_size(world); peer++) {
+        struct sc_link *link;
+        CHECK(sc_world_link(world, peer, &link) == SC_OK);
+        CHECK(strcmp(link->table->name, peer == sc_world_rank(world) ? "self" : kind) == 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct sc_world *world = NULL;
@@ -112,5 +122,6 @@ int main(int argc, char **argv)
     }
     CHECK(sc_world_launched());
     CHECK(sc_world_open_mpi(&world) == SC_OK);
+    check_kind(world);
     return argc > 1 ? run_abort(world) : run_cases(world);
 }
