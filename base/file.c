@@ -38,28 +38,33 @@ static enum sc_status open_regular(const char *path, int *fd, size_t *bytes)
     return SC_IO;
 }
 
-enum sc_status sc_file_map(const char *path, struct sc_file *file)
+/* munmap and madvise take a plain pointer though they write nothing here. */
+static void *unconst(const unsigned char *data)
 {
-    int fd;
-    size_t bytes;
-    SC_TRY(open_regular(path, &fd, &bytes));
+    return (void *)(uintptr_t)data;
+}
+
+enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct sc_file *file)
+{
     void *data = NULL;
     if (bytes != 0) {
         data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    }
-    const int cause = errno;
-    (void)close(fd);
-    if (data == MAP_FAILED) {
-        return sc_fail(SC_IO, "'%s': cannot map %zu bytes: %s", path, bytes, strerror(cause));
+        if (data == MAP_FAILED) {
+            return sc_fail(SC_IO, "'%s': cannot map %zu bytes: %s", path, bytes, strerror(errno));
+        }
     }
     *file = (struct sc_file){.data = data, .bytes = bytes};
     return SC_OK;
 }
 
-/* munmap and madvise take a plain pointer though they write nothing here. */
-static void *unconst(const unsigned char *data)
+enum sc_status sc_file_map(const char *path, struct sc_file *file)
 {
-    return (void *)(uintptr_t)data;
+    int fd = -1;
+    size_t bytes = 0;
+    SC_TRY(open_regular(path, &fd, &bytes));
+    const enum sc_status status = sc_file_map_open(path, fd, bytes, file);
+    (void)close(fd);
+    return status;
 }
 
 void sc_file_release(struct sc_file *file)

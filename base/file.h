@@ -14,6 +14,9 @@ struct sc_file {
 
 /* Fails with SC_IO, naming path and cause; a directory, device or pipe is refused (judged on the opened descriptor). */
 enum sc_status sc_file_map(const char *path, struct sc_file *file);
+
+/* The same for a regular file that the caller has opened and judged, `bytes` long; the descriptor stays the caller's. */
+enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct sc_file *file);
 void sc_file_release(struct sc_file *file);
 
 /* Tells the kernel that a range of a mapped file will not be read again soon. */

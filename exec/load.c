@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Loading: the weights of this program alone come into memory, in the form that its steps read them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/step.h"
@@ -34,6 +35,9 @@ static enum sc_status load_weight(struct sc_program *program, int s)
         tensor = plain;
     }
     const bool mapped = weight->raw && tensor.data == (const void *)weight->raw;
+    if (!mapped) {
+        drop_pages(program, weight);
+    }
     *(mapped ? &program->mapped_bytes : &program->own_bytes) += (int64_t)sc_tensor_bytes(&tensor);
     tensor.owner = SC_OWNER_MODEL;
     value->u.tensor = tensor;
@@ -44,13 +48,14 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
 {
     const struct sc_slot *slot = &program->slots[step->in[step->packed_input]];
     const struct sc_weight *weight = &program->spec.graph->weights[slot->weight];
-    struct sc_arena passing = {
-        0}; /* a copy, where the file's bytes cannot be used in place, goes as soon as it is packed */
+    /* A copy, where the file's bytes cannot be used in place, goes as soon as it is packed. It is made last, so that
+     * what it leaves is the heap's end and not a hole. */
+    struct sc_arena passing = {0};
     struct sc_tensor content;
-    enum sc_status status = sc_weight_tensor(weight, &passing, &content);
-    if (status == SC_OK) {
-        step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
-        status = step->packed ? SC_OK : SC_NO_MEMORY;
+    step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
+    enum sc_status status = step->packed ? sc_weight_tensor(weight, &passing, &content) : SC_NO_MEMORY;
+    if (status == SC_OK && content.data != (const void *)weight->raw) {
+        drop_pages(program, weight);
     }
     if (status == SC_OK) {
         const struct sc_prepare prepare = {.graph = program->spec.graph,
@@ -73,6 +78,37 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     return status;
 }
 
+/* Steps that pack, the largest first: while one is packed its content is in memory twice, which then costs least. */
+static int larger_first(const void *a, const void *b)
+{
+    const struct sc_step *const *left = a, *const *right = b;
+    if ((*left)->packed_bytes != (*right)->packed_bytes) {
+        return (*left)->packed_bytes > (*right)->packed_bytes ? -1 : 1;
+    }
+    return *left < *right ? -1 : *left > *right;
+}
+
+static enum sc_status pack_steps(struct sc_program *program, struct sc_team *team)
+{
+    struct sc_arena passing = {0};
+    struct sc_step **packing = sc_arena_array(&passing, (size_t)program->n_steps + 1, sizeof *packing);
+    enum sc_status status = packing ? SC_OK : SC_NO_MEMORY;
+    size_t n = 0;
+    for (int s = 0; s < program->n_steps && packing; s++) {
+        if (program->steps[s].packed_input >= 0) {
+            packing[n++] = &program->steps[s];
+        }
+    }
+    if (n > 0) {
+        qsort(packing, n, sizeof(struct sc_step *), larger_first);
+    }
+    for (size_t i = 0; i < n && status == SC_OK; i++) {
+        status = pack_step(program, packing[i], team);
+    }
+    sc_arena_release(&passing);
+    return status;
+}
+
 enum sc_status sc_program_load(struct sc_program *program, struct sc_team *team)
 {
     program->constants = sc_arena_array(&program->arena, (size_t)program->n_slots, sizeof *program->constants);
@@ -84,11 +120,9 @@ enum sc_status sc_program_load(struct sc_program *program, struct sc_team *team)
             SC_TRY(load_weight(program, s));
         }
     }
+    SC_TRY(pack_steps(program, team));
     for (int s = 0; s < program->n_steps; s++) {
-        struct sc_step *step = &program->steps[s];
-        if (step->packed_input >= 0) {
-            SC_TRY(pack_step(program, step, team));
-        }
+        const struct sc_step *step = &program->steps[s];
         for (int b = 0; b < step->n_bodies; b++) {
             SC_TRY(sc_program_load(step->bodies[b].program, team));
         }

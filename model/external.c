@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,20 +75,13 @@ static enum sc_status map_inside(
     }
     struct stat opened;
     enum sc_status status = SC_OK;
-    void *data = NULL;
     if (fstat(fd, &opened) != 0) {
         status = sc_fail(SC_IO, "'%s': external data '%s': %s", loader->what, path, strerror(errno));
     } else {
         status = judge(loader, folder, path, &opened);
     }
-    if (status == SC_OK && opened.st_size > 0) {
-        data = mmap(NULL, (size_t)opened.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) {
-            status = sc_fail(SC_IO, "'%s': cannot map external data '%s': %s", loader->what, path, strerror(errno));
-        }
-    }
-    if (status == SC_OK) {
-        *file = (struct sc_file){data, (size_t)opened.st_size};
+    if (status == SC_OK && sc_file_map_open(path, fd, (size_t)opened.st_size, file) != SC_OK) {
+        status = sc_fail_in("'%s': external data", loader->what);
     }
     (void)close(fd);
     return status;

@@ -152,7 +152,7 @@ static enum sc_status open_model(struct sc_loader *loader, const char *path)
     SC_TRY(map_model(loader, path));
     const ProtobufCMessage *message;
     const ProtobufCMessageDescriptor *descriptor = &sc__onnx__model_proto__descriptor;
-    SC_TRY(sc_walk(loader->what, descriptor, loader->file.data, loader->file.bytes, &loader->skeleton));
+    SC_TRY(sc_walk(loader->what, descriptor, &loader->file, &loader->skeleton));
     SC_TRY(sc_skeleton_unpack(loader->what, descriptor, &loader->skeleton, &loader->scratch, &message));
     loader->scratch.limit_bytes = 0; /* from here on it grows with what was let through */
     return load_model(loader, (const Sc__Onnx__ModelProto *)message);
@@ -176,6 +176,10 @@ enum sc_status sc_model_open_with(const char *path, const struct sc_model_option
     if (status != SC_OK) {
         sc_model_close(made);
         return status;
+    }
+    for (int i = 0; i < made->n_files;
+         i++) { /* what was looked at lies between weights that this rank may never need */
+        sc_file_drop(&made->files[i], 0, made->files[i].bytes);
     }
     *model = made;
     return SC_OK;

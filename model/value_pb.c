@@ -110,7 +110,7 @@ static enum sc_status read_value(
         : kind == SC_KIND_OPTIONAL                                          ? &sc__onnx__optional_proto__descriptor
                                                                             : &sc__onnx__tensor_proto__descriptor;
     const ProtobufCMessage *message = NULL;
-    SC_TRY(sc_walk(loader->what, descriptor, loader->file.data, loader->file.bytes, &loader->skeleton));
+    SC_TRY(sc_walk(loader->what, descriptor, &loader->file, &loader->skeleton));
     SC_TRY(sc_skeleton_unpack(loader->what, descriptor, &loader->skeleton, &loader->scratch, &message));
     loader->scratch.limit_bytes = 0;
     struct sc_value mapped = {.kind = SC_KIND_NONE};

@@ -27,8 +27,10 @@ struct frame {
 
 struct walker {
     const char *what;
+    const struct sc_file *file;
     const unsigned char *data;
     size_t at;
+    size_t dropped; /* up to here the file's pages have been let go of */
     struct sc_skeleton *skeleton;
     int depth;
     struct frame frames[SC_MAX_NESTING];
@@ -253,6 +255,18 @@ static void pop(struct walker *walker)
     }
 }
 
+/* Touching a weight's header may bring megabytes with it (the page cache maps in folios): they go again at once, or a look
+ * at all headers would hold the whole file. */
+static void let_go(struct walker *walker)
+{
+    enum { FOLIO = 2 << 20, STEP = 4 << 20 };
+    if (walker->at - walker->dropped >= STEP) {
+        const size_t from = walker->dropped > FOLIO ? walker->dropped - FOLIO : 0;
+        sc_file_drop(walker->file, from, walker->at - from);
+        walker->dropped = walker->at;
+    }
+}
+
 /* A value field of a tensor: where it lies goes to the payload, nothing to the skeleton. */
 static enum sc_status take_values(
     struct walker *walker, size_t start, const ProtobufCFieldDescriptor *field, unsigned wire)
@@ -282,6 +296,7 @@ static enum sc_status take_values(
         payload->n_elements += count;
     }
     walker->at += bytes;
+    let_go(walker);
     return SC_OK;
 }
 
@@ -363,13 +378,14 @@ static uint64_t fingerprint_of(const struct sc_skeleton *skeleton)
     return hash;
 }
 
-enum sc_status sc_walk(const char *what, const struct ProtobufCMessageDescriptor *root, const unsigned char *data,
-    size_t bytes, struct sc_skeleton *skeleton)
+enum sc_status sc_walk(const char *what, const struct ProtobufCMessageDescriptor *root, const struct sc_file *file,
+    struct sc_skeleton *skeleton)
 {
     static const unsigned char nothing[1];
-    struct walker walker = {.what = what, .data = data ? data : nothing, .skeleton = skeleton};
+    struct walker walker = {
+        .what = what, .file = file, .data = file->data ? file->data : nothing, .skeleton = skeleton};
     *skeleton = (struct sc_skeleton){0};
-    enum sc_status status = push(&walker, root, bytes);
+    enum sc_status status = push(&walker, root, file->bytes);
     while (status == SC_OK && walker.depth > 0) {
         if (walker.at == walker.frames[walker.depth - 1].end) {
             pop(&walker);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 
 #define SC_MAX_NESTING 100 /* messages within messages */
 
@@ -32,9 +33,10 @@ struct sc_skeleton {
     uint64_t fingerprint; /* of the bytes and the sizes of the payloads */
 };
 
-/* Walks data[0..bytes) as a message of type `root`. `what` names the file in messages. Fails with SC_BAD_MODEL. */
-enum sc_status sc_walk(const char *what, const struct ProtobufCMessageDescriptor *root, const unsigned char *data,
-    size_t bytes, struct sc_skeleton *skeleton);
+/* Walks a mapped file as a message of type `root`, letting go of its pages on the way. `what` names the file in messages.
+ * Fails with SC_BAD_MODEL. */
+enum sc_status sc_walk(const char *what, const struct ProtobufCMessageDescriptor *root, const struct sc_file *file,
+    struct sc_skeleton *skeleton);
 void sc_skeleton_release(struct sc_skeleton *skeleton);
 
 /* The skeleton as protobuf-c's structs in the arena, whose limit is set here. */
