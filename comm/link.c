@@ -38,3 +38,8 @@ bool sc_link_idle(struct sc_link *link)
 {
     return link->table->idle(link);
 }
+
+size_t sc_link_bytes(struct sc_link *link)
+{
+    return link->table->bytes(link);
+}

@@ -37,6 +37,7 @@ struct sc_link_table {
     enum sc_status (*poll)(struct sc_link *link, struct sc_received *received);
     void (*give_back)(struct sc_link *link, struct sc_received *received);
     bool (*idle)(struct sc_link *link); /* everything that was sent has left */
+    size_t (*bytes)(struct sc_link *link);
 };
 
 enum sc_status sc_link_reserve(struct sc_link *link, size_t bytes, void **buffer);
@@ -44,5 +45,6 @@ enum sc_status sc_link_send(struct sc_link *link, void *buffer, size_t bytes);
 enum sc_status sc_link_poll(struct sc_link *link, struct sc_received *received);
 void sc_link_give_back(struct sc_link *link, struct sc_received *received);
 bool sc_link_idle(struct sc_link *link);
+size_t sc_link_bytes(struct sc_link *link); /* of this side's buffers */
 
 #endif

@@ -67,8 +67,22 @@ static bool idle(struct sc_link *link)
     return true; /* a sent message is in the peer's mailbox, which outlives this rank */
 }
 
-static const struct sc_link_table table = {
-    .name = "local", .reserve = reserve, .send = send, .poll = poll, .give_back = give_back, .idle = idle};
+static size_t count_bytes(struct sc_link *link)
+{
+    const struct link_local *local = (struct link_local *)link;
+    sc_lock_enter(local->out->lock);
+    const size_t bytes = sc_pool_bytes(&local->out->pool);
+    sc_lock_leave(local->out->lock);
+    return bytes;
+}
+
+static const struct sc_link_table table = {.name = "local",
+    .reserve = reserve,
+    .send = send,
+    .poll = poll,
+    .give_back = give_back,
+    .idle = idle,
+    .bytes = count_bytes};
 
 enum sc_status sc_link_local_create(struct sc_job *job, int rank, int peer, struct sc_link **link)
 {

@@ -280,8 +280,19 @@ static bool idle_link(struct sc_link *base)
     return !link->waiting.first && !link->flying.first;
 }
 
-static const struct sc_link_table table = {
-    .name = "mpi", .reserve = reserve, .send = send, .poll = poll, .give_back = give_back, .idle = idle_link};
+static size_t count_bytes(struct sc_link *base)
+{
+    const struct sc_mpi_link *link = (struct sc_mpi_link *)base;
+    return sc_pool_bytes(&link->out) + sc_pool_bytes(&link->in);
+}
+
+static const struct sc_link_table table = {.name = "mpi",
+    .reserve = reserve,
+    .send = send,
+    .poll = poll,
+    .give_back = give_back,
+    .idle = idle_link,
+    .bytes = count_bytes};
 
 enum sc_status sc_mpi_link_create(struct sc_mpi_world *world, int peer, struct sc_link **link)
 {

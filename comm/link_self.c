@@ -51,8 +51,18 @@ static bool idle(struct sc_link *link)
     return true;
 }
 
-static const struct sc_link_table table = {
-    .name = "self", .reserve = reserve, .send = send, .poll = poll, .give_back = give_back, .idle = idle};
+static size_t count_bytes(struct sc_link *link)
+{
+    return sc_pool_bytes(&((struct link_self *)link)->pool);
+}
+
+static const struct sc_link_table table = {.name = "self",
+    .reserve = reserve,
+    .send = send,
+    .poll = poll,
+    .give_back = give_back,
+    .idle = idle,
+    .bytes = count_bytes};
 
 enum sc_status sc_link_self_create(int rank, struct sc_link **link)
 {

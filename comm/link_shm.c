@@ -126,8 +126,24 @@ static bool idle(struct sc_link *link)
     return true; /* the receiver can map a sent message even when this rank has ended */
 }
 
-static const struct sc_link_table table = {
-    .name = "shm", .reserve = reserve, .send = send, .poll = poll, .give_back = give_back, .idle = idle};
+/* What is mapped of the peer's buffers is in this rank's memory too, once read. */
+static size_t count_bytes(struct sc_link *link)
+{
+    const struct link_shm *shm = (struct link_shm *)link;
+    size_t bytes = sc_pool_bytes(&shm->pool);
+    for (int i = 0; i < SC_LINK_BUFFERS; i++) {
+        bytes += shm->views[i].memory ? (size_t)shm->views[i].capacity : 0;
+    }
+    return bytes;
+}
+
+static const struct sc_link_table table = {.name = "shm",
+    .reserve = reserve,
+    .send = send,
+    .poll = poll,
+    .give_back = give_back,
+    .idle = idle,
+    .bytes = count_bytes};
 
 enum sc_status sc_link_shm_create(struct sc_node *node, int place, int peer, struct sc_link **link)
 {

@@ -110,6 +110,15 @@ void sc_pool_give(struct sc_buffer *buffer)
     buffer->is_free = true;
 }
 
+size_t sc_pool_bytes(const struct sc_pool *pool)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < pool->n_buffers; i++) {
+        bytes += sc_buffer_all(pool->buffers[i]);
+    }
+    return bytes;
+}
+
 void sc_pool_release(struct sc_pool *pool)
 {
     assert(!pool->source);

@@ -50,6 +50,7 @@ enum sc_status sc_pool_take(struct sc_pool *pool, size_t bytes, struct sc_buffer
 bool sc_pool_full(const struct sc_pool *pool); /* sc_pool_take would give NULL */
 void sc_pool_give(struct sc_buffer *buffer);
 void sc_pool_release(struct sc_pool *pool); /* not for one with a source, whose memory is its own affair */
+size_t sc_pool_bytes(const struct sc_pool *pool); /* of all its buffers */
 
 size_t sc_buffer_all(const struct sc_buffer *buffer); /* bytes of header and data */
 void *sc_buffer_data(struct sc_buffer *buffer);

@@ -132,6 +132,15 @@ enum sc_status sc_world_link(struct sc_world *world, int peer, struct sc_link **
     return SC_OK;
 }
 
+size_t sc_world_link_bytes(const struct sc_world *world)
+{
+    size_t bytes = 0;
+    for (int peer = 0; peer < world->size; peer++) {
+        bytes += world->links[peer] ? sc_link_bytes(world->links[peer]) : 0;
+    }
+    return bytes;
+}
+
 void sc_world_progress(struct sc_world *world)
 {
     world->table->progress(world);

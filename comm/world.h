@@ -59,6 +59,9 @@ void sc_world_local(const struct sc_world *world, int *local_rank, int *n_local)
 /* The link to a peer; the same one at every call; peer may be this rank. Owned by the world. */
 enum sc_status sc_world_link(struct sc_world *world, int peer, struct sc_link **link);
 
+/* Of the buffers of this rank's links. */
+size_t sc_world_link_bytes(const struct sc_world *world);
+
 /* Lets messages go on: called between parts of long kernels and in waiting loops. Never blocks. */
 void sc_world_progress(struct sc_world *world);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 #define SC_TRACE_EVENTS (1 << 17) /* 5 MiB a rank */
 
 int sc_app_exit_code(enum sc_status status)
@@ -92,6 +94,7 @@ enum sc_status sc_app_open_world(struct sc_app *app)
         app->log.rank = sc_world_size(app->world) > 1 ? sc_world_rank(app->world) : -1;
         app->log.speaks = sc_world_rank(app->world) == 0;
     }
+    app->start_memory_bytes = sc_memory_peak_bytes();
     return status;
 }
 
@@ -101,6 +104,7 @@ void sc_app_session_options(const struct sc_app *app, struct sc_session_options 
     sc_options_settings(app->options, session);
     session->trace_events = sc_options_text(app->options, "trace") ? SC_TRACE_EVENTS : 0;
     session->log = app->log;
+    session->start_memory_bytes = app->start_memory_bytes;
 }
 
 enum sc_status sc_app_run(struct sc_app *app, struct sc_session *session, enum sc_status (*drive)(void *arg), void *arg)

@@ -14,6 +14,7 @@ struct sc_app {
     const char *command;
     struct sc_world *world;
     struct sc_log log;
+    int64_t start_memory_bytes; /* this rank's, once MPI is there and before anything is loaded */
 };
 
 /* Exit code of a status. */

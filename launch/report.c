@@ -45,11 +45,13 @@ static void print_rank(const struct sc_plan *plan, const struct sc_rank_report *
     const double share = total > 0 ? 100.0 / total : 0, mib = 1.0 / 1048576.0;
     char stages[32];
     stages_of(plan, rank, stages, sizeof stages);
-    fprintf(out, "%4d  %-16.16s %-7s %7d  %5.1f %%  %5.1f %%  %5.1f %%  %9.1f  %7.1f  %7.1f  %9" PRId64 " %10.2f\n",
+    fprintf(out,
+        "%4d  %-16.16s %-7s %7d  %5.1f %%  %5.1f %%  %5.1f %%  %9.1f  %7.1f  %7.1f  %6.1f  %7.1f  %9" PRId64
+        " %10.2f\n",
         rank, report->host, stages, report->n_threads, (double)report->busy_ns * share, (double)report->wait_ns * share,
         (double)report->send_ns * share, (double)(report->own_weight_bytes + report->mapped_weight_bytes) * mib,
-        (double)report->state_bytes * mib, (double)report->frame_bytes * mib, report->sent_messages,
-        (double)report->sent_bytes * mib);
+        (double)report->state_bytes * mib, (double)report->frame_bytes * mib, (double)report->link_bytes * mib,
+        (double)report->grown_bytes * mib, report->sent_messages, (double)report->sent_bytes * mib);
 }
 
 enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *world, FILE *out)
@@ -62,11 +64,10 @@ enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *worl
     }
     const enum sc_status status = sc_session_report(session, reports);
     if (status == SC_OK && root && out) {
-        fprintf(out,
-            "rank  host             stage   threads    busy     wait     send  weights   caches   frames   messages    "
-            "   sent\n"
-            "                                                                    MiB      MiB      MiB                 "
-            "  MiB\n");
+        static const char header[] = "%4s  %-16s %-7s %7s  %7s  %7s  %7s  %9s  %7s  %7s  %6s  %7s  %9s %10s\n";
+        fprintf(out, header, "rank", "host", "stage", "threads", "busy", "wait", "send", "weights", "caches", "frames",
+            "links", "peak", "messages", "sent");
+        fprintf(out, header, "", "", "", "", "", "", "", "MiB", "MiB", "MiB", "MiB", "MiB", "", "MiB");
         for (int r = 0; r < size; r++) {
             print_rank(sc_session_plan(session), &reports[r], r, out);
         }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "runtime/stage.h"
 
 static int input_of(const struct sc_graph *graph, int value)
@@ -270,6 +271,8 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
 {
     struct sc_rank_report mine = {.sent_bytes = session->sent_bytes,
         .sent_messages = session->sent_messages,
+        .link_bytes = (int64_t)sc_world_link_bytes(session->world),
+        .grown_bytes = sc_memory_peak_bytes() - session->options.start_memory_bytes,
         .n_threads = sc_team_size(session->team)};
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_IDLE, -1, -1);
     const _Atomic int64_t *spent = session->activity.phase_ns;

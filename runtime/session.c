@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "passes/passes.h"
 #include "runtime/agree.h"
 #include "runtime/planning.h"
@@ -128,6 +129,9 @@ enum sc_status sc_session_open(
     session->options = *options;
     session->options.n_slots = options->n_slots > 0 ? options->n_slots : 1;
     session->end_seq = -1;
+    if (session->options.start_memory_bytes == 0) {
+        session->options.start_memory_bytes = sc_memory_peak_bytes();
+    }
     const enum sc_status status = open_session(session);
     if (status != SC_OK) {
         sc_session_close(session);

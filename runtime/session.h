@@ -43,13 +43,15 @@ struct sc_session_options {
     sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
     void *tail_arg;
     int64_t trace_events; /* room for so many phases of each rank; 0: no trace */
+    int64_t start_memory_bytes; /* of this rank: its peak before it opened the model; 0: taken when the session opens */
     struct sc_log log;
 };
 
 /* What a rank did, for the report at the end. */
 struct sc_rank_report {
     int64_t busy_ns, wait_ns, send_ns;
-    int64_t own_weight_bytes, mapped_weight_bytes, frame_bytes, state_bytes;
+    int64_t own_weight_bytes, mapped_weight_bytes, frame_bytes, state_bytes, link_bytes;
+    int64_t grown_bytes; /* peak of this process's memory, less what it was at the start; 0: not known */
     int64_t sent_bytes, sent_messages;
     int32_t n_threads, n_steps;
     char host[64];
