@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Inputs of `run` that are missing, of another name, type, rank or size, or no file of their kind.
 npy x.npy '<f4' '2, 4' 32
 npy ids.npy '<i8' '3,' 24

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A rank that dies at any moment ends the job within seconds, named; so does a launcher or mpirun that dies.
 mkdir long
 sed 's/ 64 2$/ 100000 2/' "$root/tests/hostile/models/decoder.txt" | make_model long/model.onnx

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What is given as a model is none.
 printf 'just text\n' > text.onnx
 : > empty.onnx

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A model that is cut off anywhere is refused, in one line, by everything that reads models.
 bytes=$(stat -c %s "$mlp/model.onnx")
 ranks=1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Models of operators, versions and types that are not there, or that break the rules of theirs.
 model() { make_model bad.onnx; }
 everywhere() { refuse 3 "$1" plan bad.onnx; ranks="1 3" refuse 3 "$1" run bad.onnx -i x=x.npy; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Options that are unknown, lack a value, or have one that is none of theirs.
 npy x.npy '<f4' '2, 4' 32
 npy ids.npy '<i8' '3,' 24

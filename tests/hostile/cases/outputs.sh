@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Outputs that cannot be written: said before anything is computed where that is possible, nothing partial left.
 npy x.npy '<f4' '2, 4' 32
 npy ids.npy '<i8' '3,' 24

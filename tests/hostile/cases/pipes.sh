@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A reader that goes away ends the program quietly, and no rank stays behind.
 for n in 1 3; do
     set -- generate "$root/examples/shakespeare" -p "ROMEO:" -n 2000 --temp 1 --ignore-eos -c 256

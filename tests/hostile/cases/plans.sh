@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Plans that cannot be followed.
 stagecoach plan "$decoder" -pp 2 -o good.json > /dev/null
 stagecoach plan "$mlp" -pp 2 -o other.json > /dev/null

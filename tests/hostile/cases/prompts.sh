@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Prompts that are empty, too long, no text, or files that are none.
 long=$(printf 'x%.0s' {1..70})
 refuse 3 "the prompt has 70 tokens, the context holds 64" generate "$decoder" -p "$long" -n 2

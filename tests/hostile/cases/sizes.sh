@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Stages, ranks and memory that do not go together.
 refuse 3 "50 stages asked for, but the graph can be cut into 11 at most" generate "$decoder" -p x -n 2 -pp 50
 ranks=1 refuse 3 "50 stages asked for, but the graph can be cut into 11 at most" plan "$decoder" -pp 50

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The models that the other cases break do run.
 accept generate "$decoder" -p "to be" -n 4 --temp 0
 cp ../out one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tokenizer.json that is missing, malformed, of an unknown kind, or of another model.
 cp -r "$decoder" d
 rm d/tokenizer.json
