@@ -218,15 +218,13 @@ static void letters_and_names_are_unique_in_each_command(void **state)
 }
 
 /* What `print` writes, to be freed. */
-static char *text_of(void (*print)(FILE *out))
+static void text_of(void (*print)(FILE *out), char **text)
 {
-    char *text = NULL;
     size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    FILE *out = open_memstream(text, &bytes);
     assert_non_null(out);
     print(out);
     assert_int_equal(fclose(out), 0);
-    return text;
 }
 
 /* `name` with each dash as the man page writes it. */
@@ -244,7 +242,9 @@ static void troff(const char *name, char *text)
 static void man_page_and_completion_know_every_option_of_every_command(void **state)
 {
     (void)state;
-    char *manual = text_of(sc_help_manual), *completion = text_of(sc_help_completion);
+    char *manual = NULL, *completion = NULL;
+    text_of(sc_help_manual, &manual);
+    text_of(sc_help_completion, &completion);
     int n;
     const struct sc_option_row *rows = sc_option_rows(&n);
     for (int c = 0; c < SC_N_COMMANDS; c++) {
