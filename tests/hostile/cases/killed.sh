@@ -65,6 +65,6 @@ kill -9 "$(pgrep -f "^mpirun .*generate $mark" | head -n 1)"
 told 137 "mpirun was killed by signal 9" "mpirun killed"
 start
 until [ -s ../out ]; do sleep 0.1; done
+disown "$job" # else bash says that it was killed
 kill -9 "$(pgrep -f "^stagecoach launch .*generate $mark" | head -n 1)"
 gone_soon || complain 3 "processes are left" "launcher killed"
-wait "$job" 2> /dev/null || :
