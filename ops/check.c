@@ -128,15 +128,15 @@ static enum sc_status check_count(
     return sc_node_fail(graph, node, SC_BAD_MODEL, "has %d %s, want %d to %d", n, what, min, max);
 }
 
-/* Every input that is neither optional nor variadic must be there. */
+/* Every input that is not optional must be there, those of a variadic list among them. */
 static enum sc_status check_inputs(
     const struct sc_graph *graph, const struct sc_node *node, const struct sc_schema *schema)
 {
     SC_TRY(check_count(graph, node, "inputs", node->n_in, schema->min_in, schema->max_in));
     SC_TRY(check_count(graph, node, "outputs", node->n_out, schema->min_out, schema->max_out));
-    struct word word;
+    struct word word = {0};
     const char *at = schema->inputs;
-    for (int i = 0; i < node->n_in && next_word(&at, ':', &word) && !word.variadic; i++) {
+    for (int i = 0; i < node->n_in && (word.variadic || next_word(&at, ':', &word)); i++) {
         if (node->in[i] < 0 && !word.optional) {
             return sc_node_fail(graph, node, SC_BAD_MODEL, "input %.*s is missing", word.name_length, word.name);
         }

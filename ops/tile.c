@@ -63,6 +63,15 @@ static void run_tiles(void *arg, const struct sc_span *span)
     }
 }
 
+enum sc_status sc_elementwise_check(const struct sc_infer *infer, const struct sc_span_table *table, enum sc_type type)
+{
+    if (type == SC_TYPE_NONE || table->of[type] || (is_half(type) && table->of[SC_F32])) {
+        return SC_OK;
+    }
+    return sc_node_fail(
+        infer->graph, infer->node, SC_UNSUPPORTED, "there is no kernel for elements of type %s", sc_type_name(type));
+}
+
 void sc_elementwise(const struct sc_call *call, const struct sc_span_table *table, enum sc_type type, int n,
     const struct sc_tensor *const *in, const void *params)
 {

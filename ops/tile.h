@@ -24,6 +24,9 @@ struct sc_span_table {
 void sc_elementwise(const struct sc_call *call, const struct sc_span_table *table, enum sc_type type, int n,
     const struct sc_tensor *const *in, const void *params);
 
+/* SC_UNSUPPORTED when sc_elementwise could not run on this type; a type that is not known yet passes. */
+enum sc_status sc_elementwise_check(const struct sc_infer *infer, const struct sc_span_table *table, enum sc_type type);
+
 /* n elements of f16 or bf16 to f32, and back. */
 void sc_widen(const struct sc_kernels *kernels, enum sc_type type, const void *x, float *y, int64_t n);
 void sc_round_to(const struct sc_kernels *kernels, enum sc_type type, const float *x, void *y, int64_t n);

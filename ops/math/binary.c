@@ -101,8 +101,10 @@ static struct sc_one_way layout(const struct sc_node *node, const struct binary 
 
 static enum sc_status infer_binary(struct sc_infer *infer, enum sc_type type)
 {
+    const struct binary *p = infer->params;
     const struct sc_fact *a = sc_infer_in(infer, 0), *b = sc_infer_in(infer, 1);
-    const struct sc_one_way one_way = layout(infer->node, infer->params, a ? a->rank : -1, b ? b->rank : -1);
+    SC_TRY(sc_elementwise_check(infer, &tables[p->function], sc_infer_type(infer, 0)));
+    const struct sc_one_way one_way = layout(infer->node, p, a ? a->rank : -1, b ? b->rank : -1);
     return sc_one_way_infer(infer, &one_way, type);
 }
 

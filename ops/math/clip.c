@@ -49,6 +49,7 @@ static enum sc_status infer_clip(struct sc_infer *infer)
                 i == 1 ? "min" : "max", sc_dims_text(limit->rank, limit->dims, text, sizeof text));
         }
     }
+    SC_TRY(sc_elementwise_check(infer, &table, sc_infer_type(infer, 0)));
     return sc_infer_same(infer);
 }
 

@@ -263,8 +263,21 @@ static enum sc_status params_swish_or_silu(SIGNATURE)
     return SC_OK;
 }
 
+static enum sc_status check_type(const struct sc_infer *infer)
+{
+    const struct unary *p = infer->params;
+    return sc_elementwise_check(infer, &tables[p->function], sc_infer_type(infer, 0));
+}
+
+static enum sc_status infer_same(struct sc_infer *infer)
+{
+    SC_TRY(check_type(infer));
+    return sc_infer_same(infer);
+}
+
 static enum sc_status infer_bool(struct sc_infer *infer)
 {
+    SC_TRY(check_type(infer));
     sc_infer_shape_of(infer, 0, sc_infer_in(infer, 0), SC_BOOL);
     return SC_OK;
 }
@@ -279,12 +292,12 @@ static void run_unary(const struct sc_call *call)
 #define CHEAP(op, version, function)                                                                                   \
     {                                                                                                                  \
         .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = params_##function, \
-        .infer = sc_infer_same, .run = run_unary                                                                       \
+        .infer = infer_same, .run = run_unary                                                                          \
     }
 #define ROW(op, version, function)                                                                                     \
     {                                                                                                                  \
         .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = params_##function, \
-        .infer = sc_infer_same, .run = run_unary, .cost = sc_cost_transcendental                                       \
+        .infer = infer_same, .run = run_unary, .cost = sc_cost_transcendental                                          \
     }
 #define TEST(op, version, function)                                                                                    \
     {                                                                                                                  \

@@ -45,6 +45,12 @@ FOLD(max, FOLD_MAX)
 FOLD(min, FOLD_MIN)
 #undef FOLD
 
+static enum sc_status infer_fold(struct sc_infer *infer)
+{
+    SC_TRY(sc_elementwise_check(infer, &table, sc_infer_type(infer, 0)));
+    return sc_infer_broadcast(infer);
+}
+
 static void cost_fold(const struct sc_infer *infer, struct sc_cost *cost)
 {
     sc_cost_elementwise(infer, infer->n_in, cost);
@@ -53,7 +59,7 @@ static void cost_fold(const struct sc_infer *infer, struct sc_cost *cost)
 /* Not in place: with several rounds the output is read while inputs are still to come. */
 #define ROW(op, version, function)                                                                                     \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE, .infer = sc_infer_broadcast, .run = function, \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE, .infer = infer_fold, .run = function,         \
         .cost = cost_fold                                                                                              \
     }
 

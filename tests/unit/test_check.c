@@ -52,6 +52,10 @@ static void counts_are_held_against_the_arity(void **state)
     inputs(&t, 2, 1);
     t.in_index[1] = -1;
     refuses(&t, SC_BAD_MODEL, "node 'n' (Add): input B is missing");
+    op_open(&t, "", "Sum", 13);
+    inputs(&t, 3, 1);
+    t.in_index[2] = -1;
+    refuses(&t, SC_BAD_MODEL, "node 'n' (Sum): input data_0 is missing");
 }
 
 static void attributes_are_held_against_the_schema(void **state)
