@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/varint.h"
+#include "tensor/type.h"
 
 enum { MOST_WORDS = 256, MOST_BODIES = 32, MOST_RAW = 1 << 22 };
 
@@ -103,20 +104,13 @@ static void put_names(struct buffer *buffer, unsigned field, char *list)
 
 static int64_t type_code(const char *name)
 {
-    static const char *const names[] = {"?", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
-        "bool", "float16", "double", "uint32", "uint64"};
-    for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return (int64_t)i;
-        }
-    }
-    return strtoll(name, NULL, 10); /* others by number */
+    const enum sc_type type = sc_type_find(name, strlen(name));
+    return type == SC_TYPE_NONE ? strtoll(name, NULL, 10) : (int64_t)type; /* others by number */
 }
 
 static size_t type_bytes(int64_t type)
 {
-    static const unsigned char bytes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8};
-    return type > 0 && type < (int64_t)sizeof bytes ? bytes[type] : 1;
+    return type == SC_STRING ? 0 : sc_type_valid(type) ? sc_type_bytes((enum sc_type)type) : 1;
 }
 
 static bool is_number(const char *word)
@@ -127,7 +121,7 @@ static bool is_number(const char *word)
 static void put_value_info(const struct writer *w, struct buffer *graph, unsigned field)
 {
     struct buffer shape = {0}, tensor = {0}, type = {0}, info = {0};
-    const char *name = w->words[2];
+    const char *name = w->n > 2 ? w->words[2] : "0";
     const bool sequence = strncmp(name, "seq:", 4) == 0, optional = strncmp(name, "opt:", 4) == 0;
     for (int i = 3; i < w->n; i++) {
         struct buffer dim = {0};
@@ -148,7 +142,10 @@ static void put_value_info(const struct writer *w, struct buffer *graph, unsigne
         put_message(&type, sequence ? 4 : 9, &around);
     }
     put_text(&info, 1, w->words[1]);
-    put_message(&info, 2, &type);
+    if (w->n > 2) {
+        put_message(&info, 2, &type);
+    }
+    free(type.data);
     put_message(graph, field, &info);
 }
 
@@ -161,7 +158,7 @@ static void put_element(struct buffer *raw, int64_t type, double value)
     } else if (type == 11) {
         put(raw, &value, sizeof value);
     } else {
-        put(raw, &whole, type_bytes(type)); /* little-endian, as the format is */
+        put(raw, &whole, type_bytes(type) < 8 ? type_bytes(type) : 8); /* little-endian, as the format is */
     }
 }
 
@@ -329,6 +326,10 @@ static bool statement(struct writer *w)
         put_int(&w->model, 1, strtoll(w->words[1], NULL, 10));
         return true;
     }
+    if (strcmp(word, "out") == 0) {
+        put_value_info(w, graph, 12);
+        return true;
+    }
     if (w->n < 3) {
         return false;
     }
@@ -336,8 +337,6 @@ static bool statement(struct writer *w)
         put_opset(&w->model, 8, w->words[1], strtoll(w->words[2], NULL, 10));
     } else if (strcmp(word, "in") == 0) {
         put_value_info(w, graph, 11);
-    } else if (strcmp(word, "out") == 0) {
-        put_value_info(w, graph, 12);
     } else if (strcmp(word, "weight") == 0) {
         put_weight(w, graph);
     } else {
