@@ -82,7 +82,7 @@ static const struct sc_option_row options[] = {
     {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN), "an input tensor, .npy or .pb; repeatable"},
     {"output", "o", NULL, SC_OPTION_TEXT, "DIR", NULL, 0, 0, BIT(RUN), "folder for the outputs, one .npy each"},
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
-    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN),
+    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(BENCH),
         "size of a named dim of the inputs; repeatable"},
     {"pp", "pp", "pipeline", SC_SETTING_PP, CUTS, "stages, none of them empty; 0: as many of the ranks as pay"},
     {"plan", NULL, NULL, SC_SETTING_PLAN, CUTS, "use the plan in FILE"},
