@@ -277,15 +277,18 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
 {
     struct sc_mpirun_output output = {.fd = STDERR_FILENO};
     enum sc_status status = SC_OK;
+    bool ended = false;
     struct pollfd ready[2] = {{.fd = child->err, .events = POLLIN}, {.fd = child->out, .events = POLLIN}};
     while (ready[0].fd >= 0 || ready[1].fd >= 0) {
         char data[4096];
         size_t bytes;
-        const int n_ready = poll(ready, 2, 100);
+        const int n_ready = poll(ready, 2, ended ? 0 : 100);
+        const bool failed = n_ready < 0 && errno != EINTR;
         hand_on(signals, child->pid);
-        if (n_ready == 0 ? has_ended(child, WNOHANG) : n_ready < 0 && errno != EINTR) {
+        if (failed || (n_ready == 0 && ended)) {
             break; /* something that it left behind may hold the pipes open */
         }
+        ended = n_ready == 0 && has_ended(child, WNOHANG); /* what it wrote last is looked for once more */
         if (n_ready > 0 && ready[0].revents) {
             ready[0].fd = more(child->err, data, sizeof data, &bytes) ? child->err : -1;
             if (status == SC_OK) {
