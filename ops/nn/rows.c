@@ -28,8 +28,10 @@ static const struct sc_family_entry entries[] = {
     {"MeanVarianceNormalization", sc_ops_nn_axis_norm},
     {"RMSNormalization", sc_ops_nn_row_norm},
     {"RNN", sc_ops_nn_recurrent},
+    {"Resize", sc_ops_nn_resize},
     {"RotaryEmbedding", sc_ops_nn_rotary},
     {"TensorScatter", sc_ops_nn_tensor_scatter},
+    {"Upsample", sc_ops_nn_resize},
 };
 
 const struct sc_family sc_family_nn = {"nn", SC_LENGTH(entries), entries};

@@ -16,6 +16,7 @@ extern const struct sc_op sc_ops_nn_linear_attention[];
 extern const struct sc_op sc_ops_nn_matmul[];
 extern const struct sc_op sc_ops_nn_pool[];
 extern const struct sc_op sc_ops_nn_recurrent[];
+extern const struct sc_op sc_ops_nn_resize[];
 extern const struct sc_op sc_ops_nn_rotary[];
 extern const struct sc_op sc_ops_nn_row_norm[];
 extern const struct sc_op sc_ops_nn_tensor_scatter[];

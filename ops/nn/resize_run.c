@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Resize at work. Nearest moves elements of any type. The others go axis by axis, the last one first, within blocks:
+ * the part of the tensor below the axes that stay as they are. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/nn/resize.h"
+#include "tensor/convert.h"
+
+#define SC_RESIZE_ENTRIES ((int64_t)1 << 40) /* taps of an axis, all outputs together */
+
+/* One axis of the run at hand. */
+struct axis {
+    struct sc_resize_axis about;
+    int64_t taps;
+    int64_t *from;
+    double *weights;
+    int64_t inner; /* elements below this axis when it is resized: inputs above it, outputs below */
+};
+
+struct resize {
+    const struct sc_resize_params *params;
+    const struct sc_kernels *kernels;
+    const struct sc_tensor *x, *y;
+    enum sc_type type; /* in which sums are made: SC_F32 or SC_F64 */
+    int rank, first; /* axes before `first` are passed on as they are */
+    struct axis axes[SC_MAX_RANK];
+    int64_t blocks, in_count, out_count, room_count; /* elements of a block: before, after, and the most on the way */
+    int64_t per_part; /* blocks */
+    size_t bytes, list_bytes, room_bytes;
+    char *rooms;
+};
+
+/* The axes again, from the content of the inputs, which resolve has checked. */
+static enum sc_status open_resize(const struct sc_call *call, struct resize *r)
+{
+    struct sc_fact facts[4];
+    const struct sc_fact *in[4] = {NULL};
+    for (int i = 0; i < call->n_in && i < 4; i++) {
+        if (call->in[i]) {
+            sc_fact_of(&facts[i], call->in[i]);
+            in[i] = &facts[i];
+        }
+    }
+    const struct sc_infer infer = {
+        .graph = call->graph, .node = call->node, .params = call->params, .n_in = call->n_in, .in = in};
+    struct sc_resize_axis axes[SC_MAX_RANK];
+    memset(r, 0, sizeof(*r));
+    r->params = call->params;
+    r->kernels = call->kernels;
+    r->x = sc_call_in(call, 0);
+    r->y = sc_call_out(call, 0);
+    r->rank = r->x->rank;
+    r->bytes = sc_type_bytes(r->x->type);
+    bool known;
+    SC_TRY(sc_resize_axes(&infer, r->rank, r->x->dims, axes, &known));
+    for (int i = r->rank - 1; i >= 0; i--) {
+        r->axes[i].about = axes[i];
+        r->axes[i].taps = sc_resize_taps(r->params, &axes[i]);
+        if (axes[i].out > 0 && r->axes[i].taps > SC_RESIZE_ENTRIES / axes[i].out) {
+            return sc_node_fail(call->graph, call->node, SC_LIMIT, "a resize of a dim of %lld to %lld is too large",
+                (long long)axes[i].in, (long long)axes[i].out);
+        }
+        r->first = sc_resize_moves(r->params, &axes[i]) ? i : i == r->rank - 1 ? r->rank : r->first;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_resize_resolve(const struct sc_call *call)
+{
+    SC_TRY(sc_resolve_by_infer(call));
+    struct resize r;
+    return open_resize(call, &r);
+}
+
+/* Sizes of what is needed on the way. */
+static void measure(struct resize *r)
+{
+    const enum sc_type type = r->x->type;
+    r->type = type == SC_F32 || type == SC_F16 || type == SC_BF16 ? SC_F32 : SC_F64;
+    r->blocks = sc_dims_product(r->x->dims, 0, r->first);
+    r->in_count = sc_dims_product(r->x->dims, r->first, r->rank);
+    r->out_count = sc_dims_product(r->y->dims, r->first, r->rank);
+    int64_t count = r->in_count;
+    int64_t inner = 1;
+    r->room_count = count;
+    for (int i = r->rank - 1; i >= 0; i--) {
+        struct axis *axis = &r->axes[i];
+        const int64_t entries = axis->about.out * axis->taps;
+        axis->inner = inner;
+        inner *= axis->about.out;
+        r->list_bytes += (size_t)entries * (r->params->mode == SC_RESIZE_NEAREST ? 8U : 16U);
+        if (i >= r->first && axis->about.in > 0) {
+            count = count / axis->about.in * axis->about.out;
+            r->room_count = count > r->room_count ? count : r->room_count;
+        }
+    }
+    r->list_bytes = (r->list_bytes + 63) / 64 * 64;
+    r->room_bytes = ((size_t)r->room_count * sc_type_bytes(r->type) + 63) / 64 * 64;
+}
+
+size_t sc_resize_scratch(const struct sc_call *call)
+{
+    struct resize r;
+    if (open_resize(call, &r) != SC_OK || sc_dims_product(r.y->dims, 0, r.rank) == 0) {
+        return 0;
+    }
+    measure(&r);
+    const size_t rooms = r.params->mode == SC_RESIZE_NEAREST ? 0 : 2 * (size_t)sc_team_size(call->team);
+    return r.list_bytes + rooms * r.room_bytes;
+}
+
+#define TYPE float
+#define NAME pass_f32
+#define ADD(r, weight, x, y, n) (r)->kernels->axpy((weight), (x), (y), (n))
+#include "ops/nn/resize_pass.inc.h"
+
+static void add_f64(double weight, const double *x, double *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] += weight * x[i];
+    }
+}
+
+#define TYPE double
+#define NAME pass_f64
+#define ADD(r, weight, x, y, n) add_f64((weight), (x), (y), (n))
+#include "ops/nn/resize_pass.inc.h"
+
+/* Integers round to the nearest, halves to even, and saturate. */
+static void store(const struct resize *r, double *from, void *to)
+{
+    const enum sc_type type = r->x->type;
+    const int bits = type == SC_BOOL ? 1 : 8 * (int)r->bytes;
+    const bool is_signed = type == SC_I8 || type == SC_I16 || type == SC_I32 || type == SC_I64;
+    const double low = is_signed ? -ldexp(1.0, bits - 1) : 0.0;
+    const double past = ldexp(1.0, is_signed ? bits - 1 : bits);
+    const double high = bits < 64 ? past - 1.0 : nextafter(past, 0.0);
+    for (int64_t i = 0; i < r->out_count && sc_type_is_int(type); i++) {
+        from[i] = fmax(low, fmin(nearbyint(from[i]), high));
+    }
+    sc_convert(SC_F64, from, type, to, r->out_count, 0);
+}
+
+static void filter_block(const struct resize *r, int64_t block, int worker)
+{
+    char *rooms[2];
+    rooms[0] = r->rooms + 2 * (size_t)worker * r->room_bytes;
+    rooms[1] = rooms[0] + r->room_bytes;
+    const void *x = sc_const_at(r->x->data, block * r->in_count, r->bytes);
+    void *y = sc_at(r->y->data, block * r->out_count, r->bytes);
+    int room = 0;
+    if (r->x->type != r->type) {
+        sc_convert(r->x->type, x, r->type, rooms[0], r->in_count, 0);
+        x = rooms[0];
+        room = 1;
+    }
+    int64_t outer = r->in_count;
+    for (int i = r->rank - 1; i >= r->first; i--) {
+        const struct axis *axis = &r->axes[i];
+        outer /= axis->about.in;
+        if (!sc_resize_moves(r->params, &axis->about)) {
+            continue;
+        }
+        void *to = i == r->first && r->x->type == r->type ? y : rooms[room];
+        if (r->type == SC_F32) {
+            pass_f32(r, axis, outer, x, to);
+        } else {
+            pass_f64(r, axis, outer, x, to);
+        }
+        x = to;
+        room ^= 1;
+    }
+    if (r->x->type != r->type && r->type == SC_F32) {
+        sc_convert(SC_F32, x, r->x->type, y, r->out_count, 0);
+    } else if (r->x->type != r->type) {
+        store(r, (double *)(void *)rooms[room ^ 1], y);
+    }
+}
+
+static void filter_part(void *arg, int64_t part, int worker)
+{
+    const struct resize *r = arg;
+    const int64_t first = part * r->per_part;
+    for (int64_t block = first; block < first + r->per_part && block < r->blocks; block++) {
+        filter_block(r, block, worker);
+    }
+}
+
+static void run_filtered(struct resize *r, struct sc_team *team)
+{
+    r->per_part = sc_parts(1 << 14, r->out_count);
+    sc_team_for(team, sc_parts(r->blocks, r->per_part), filter_part, r);
+}
+
+/* A row along the last axis: elements of one input row, or of none. */
+static void pick_row(const struct resize *r, const void *x, void *y)
+{
+    const struct axis *axis = &r->axes[r->rank - 1];
+    unsigned char fill[16] = {0};
+    if (sc_convertible(r->x->type)) {
+        sc_convert(SC_F32, &r->params->extrapolation, r->x->type, fill, 1, 0);
+    }
+    if (x && !sc_resize_moves(r->params, &axis->about)) {
+        memcpy(y, x, (size_t)axis->about.out * r->bytes);
+        return;
+    }
+#define PICK(type)                                                                                                     \
+    for (int64_t i = 0; i < axis->about.out; i++) {                                                                    \
+        const bool inside = x && axis->from[i] >= 0;                                                                   \
+        memcpy((type *)y + i, inside ? (const void *)((const type *)x + axis->from[i]) : fill, sizeof(type));          \
+    }
+    switch (r->bytes) {
+    case 1:
+        PICK(uint8_t)
+        break;
+    case 2:
+        PICK(uint16_t)
+        break;
+    case 4:
+        PICK(uint32_t)
+        break;
+    case 8:
+        PICK(uint64_t)
+        break;
+    default:
+        PICK(struct sc_string)
+        break;
+    }
+#undef PICK
+}
+
+static void pick_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct resize *r = arg;
+    const int last = r->rank - 1;
+    const int64_t n = r->axes[last].about.out;
+    const int64_t first = part * r->per_part;
+    int64_t before = -2; /* where the row above came from: growing an axis repeats rows */
+    for (int64_t row = first; row < first + r->per_part && row < r->blocks; row++) {
+        int64_t from = 0;
+        int64_t rest = row;
+        bool inside = true;
+        for (int i = last - 1; i >= 0; i--) {
+            const int64_t at = r->axes[i].from[rest % r->axes[i].about.out];
+            rest /= r->axes[i].about.out;
+            inside = inside && at >= 0;
+            from += at * r->x->strides[i];
+        }
+        char *y = sc_at(r->y->data, row * n, r->bytes);
+        if (inside && from == before) {
+            memcpy(y, y - (size_t)n * r->bytes, (size_t)n * r->bytes);
+        } else {
+            pick_row(r, inside ? sc_const_at(r->x->data, from, r->bytes) : NULL, y);
+        }
+        before = inside ? from : -2;
+    }
+}
+
+static void run_nearest(struct resize *r, struct sc_team *team)
+{
+    const int last = r->rank - 1;
+    r->blocks = sc_dims_product(r->y->dims, 0, last);
+    r->per_part = sc_parts(1 << 15, r->y->dims[last]);
+    sc_team_for(team, sc_parts(r->blocks, r->per_part), pick_part, r);
+}
+
+void sc_resize_run(const struct sc_call *call)
+{
+    struct resize r;
+    if (open_resize(call, &r) != SC_OK || sc_dims_product(r.y->dims, 0, r.rank) == 0) {
+        return; /* resolve has refused it, or nothing to do */
+    }
+    if (r.first == r.rank) {
+        memcpy(r.y->data, r.x->data, (size_t)sc_tensor_count(r.x) * r.bytes);
+        return;
+    }
+    measure(&r);
+    int64_t *from = call->scratch;
+    for (int i = 0; i < r.rank; i++) {
+        r.axes[i].from = from;
+        from += r.axes[i].about.out * r.axes[i].taps;
+    }
+    double *weights = r.params->mode == SC_RESIZE_NEAREST ? NULL : (double *)(void *)from;
+    for (int i = 0; i < r.rank; i++) {
+        r.axes[i].weights = weights;
+        sc_resize_find(r.params, &r.axes[i].about, r.axes[i].from, weights);
+        weights = weights ? weights + r.axes[i].about.out * r.axes[i].taps : NULL;
+    }
+    r.rooms = (char *)call->scratch + r.list_bytes;
+    if (r.params->mode == SC_RESIZE_NEAREST) {
+        run_nearest(&r, call->team);
+    } else {
+        run_filtered(&r, call->team);
+    }
+}
