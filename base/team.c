@@ -236,7 +236,7 @@ int sc_team_size(const struct sc_team *team)
     return team == NULL ? 1 : team->n_workers;
 }
 
-static void make_progress(const struct sc_team *team)
+void sc_team_make_progress(const struct sc_team *team)
 {
     if (team != NULL && team->progress != NULL) {
         team->progress(team->progress_arg);
@@ -247,7 +247,7 @@ static void run_alone(const struct sc_team *team, int64_t n_parts, sc_part_fn *f
 {
     for (int64_t part = 0; part < n_parts; part++) {
         if (part != 0) {
-            make_progress(team);
+            sc_team_make_progress(team);
         }
         fn(arg, part, 0);
     }
@@ -287,10 +287,10 @@ static void run_window(struct sc_team *team, int64_t first, uint32_t n, sc_part_
     while (take_part(team, &taken_fn, &taken_arg, &part)) {
         taken_fn(taken_arg, part, 0);
         end_part(team);
-        make_progress(team);
+        sc_team_make_progress(team);
     }
     for (int spins = 0; atomic_load_explicit(&team->n_done, memory_order_acquire) != n; spins++) {
-        make_progress(team);
+        sc_team_make_progress(team);
         if (spins < SPINS_BEFORE_YIELD) {
             pause_cpu();
         } else {

@@ -33,4 +33,7 @@ void sc_team_for(struct sc_team *team, int64_t n_parts, sc_part_fn *fn, void *ar
 /* What worker 0 calls between parts and while it waits; NULL: nothing. */
 void sc_team_set_progress(struct sc_team *team, void (*progress)(void *arg), void *arg);
 
+/* Calls it now: for long loops that worker 0 runs alone. Safe on NULL. */
+void sc_team_make_progress(const struct sc_team *team);
+
 #endif

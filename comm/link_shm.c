@@ -15,7 +15,7 @@ struct view { /* of a buffer of the peer, by slot */
 
 struct link_shm {
     struct sc_link link; /* first: links are passed as struct sc_link */
-    struct sc_node *node;
+    struct sc_shared *node;
     int place; /* of the peer on the node */
     struct sc_pool pool;
     struct sc_pool_source source;
@@ -26,13 +26,13 @@ struct link_shm {
 static void *make_buffer(void *arg, size_t bytes, uint64_t *offset)
 {
     struct link_shm *shm = arg;
-    return sc_node_extend(shm->node, bytes, offset);
+    return sc_shared_extend(shm->node, bytes, offset);
 }
 
 static void drop_buffer(void *arg, void *memory, size_t bytes)
 {
     (void)arg;
-    sc_node_drop(memory, bytes);
+    sc_shared_drop(memory, bytes);
 }
 
 static enum sc_status take_back(struct link_shm *shm)
@@ -70,7 +70,7 @@ static enum sc_status send(struct sc_link *link, void *data, size_t bytes)
     if (!sc_ring_put(&shm->out->sent, &entry)) { /* a ring has room for all buffers of a pool */
         return sc_fail(SC_PEER, "the messages to rank %d are out of order", link->peer);
     }
-    sc_node_ring(shm->node, shm->place);
+    sc_shared_ring(shm->node, shm->place);
     return SC_OK;
 }
 
@@ -84,9 +84,9 @@ static enum sc_status show(struct link_shm *shm, const struct sc_ring_entry *ent
     struct view *view = &shm->views[entry->slot];
     if (view->offset != entry->offset || view->capacity != entry->capacity) {
         const void *memory;
-        SC_TRY(sc_node_view(shm->node, shm->place, entry->offset, entry->capacity, &memory));
+        SC_TRY(sc_shared_view(shm->node, shm->place, entry->offset, entry->capacity, &memory));
         if (view->memory) {
-            sc_node_unmap(view->memory, (size_t)view->capacity);
+            sc_shared_unmap(view->memory, (size_t)view->capacity);
         }
         *view = (struct view){.offset = entry->offset, .capacity = entry->capacity, .memory = memory};
     }
@@ -116,7 +116,7 @@ static void give_back(struct sc_link *link, struct sc_received *received)
     (void)sc_ring_put(&shm->in->back, &entry); /* full only for a peer that sent a buffer twice: its loss */
     if (atomic_load(&shm->in->starved)) {
         atomic_store(&shm->in->starved, 0);
-        sc_node_ring(shm->node, shm->place);
+        sc_shared_ring(shm->node, shm->place);
     }
 }
 
@@ -145,7 +145,7 @@ static const struct sc_link_table table = {.name = "shm",
     .idle = idle,
     .bytes = count_bytes};
 
-enum sc_status sc_link_shm_create(struct sc_node *node, int place, int peer, struct sc_link **link)
+enum sc_status sc_link_shm_create(struct sc_shared *node, int place, int peer, struct sc_link **link)
 {
     struct link_shm *shm = calloc(1, sizeof *shm);
     if (!shm) {
@@ -156,8 +156,8 @@ enum sc_status sc_link_shm_create(struct sc_node *node, int place, int peer, str
     shm->place = place;
     shm->source = (struct sc_pool_source){.make = make_buffer, .drop = drop_buffer, .arg = shm};
     shm->pool.source = &shm->source;
-    shm->out = sc_node_out(node, place);
-    shm->in = sc_node_in(node, place);
+    shm->out = sc_shared_out(node, place);
+    shm->in = sc_shared_in(node, place);
     *link = &shm->link;
     return SC_OK;
 }
@@ -167,10 +167,10 @@ void sc_link_shm_free(struct sc_link *link)
     struct link_shm *shm = (struct link_shm *)link;
     for (int i = 0; shm && i < SC_LINK_BUFFERS; i++) {
         if (i < shm->pool.n_buffers) {
-            sc_node_unmap(shm->pool.buffers[i], sc_buffer_all(shm->pool.buffers[i]));
+            sc_shared_unmap(shm->pool.buffers[i], sc_buffer_all(shm->pool.buffers[i]));
         }
         if (shm->views[i].memory) {
-            sc_node_unmap(shm->views[i].memory, (size_t)shm->views[i].capacity);
+            sc_shared_unmap(shm->views[i].memory, (size_t)shm->views[i].capacity);
         }
     }
     free(shm);

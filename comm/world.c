@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "comm/node.h"
+#include "comm/shared.h"
+#include "comm/pulse_world.h"
 #include "comm/wire.h"
 
 #define SPIN_NS 50000
@@ -49,6 +50,8 @@ enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table
 
 void sc_world_release(struct sc_world *world)
 {
+    sc_pulse_drop(world->pulse);
+    world->pulse = NULL;
     free(world->links);
     free(world->errors);
     world->links = NULL;
@@ -150,7 +153,7 @@ void sc_world_progress(struct sc_world *world)
 static bool rang(const struct sc_world *world, int64_t until_ns)
 {
     do {
-        if (world->node && sc_node_bell(world->node) != world->bell) {
+        if (world->node && sc_shared_bell(world->node) != world->bell) {
             return true;
         }
     } while (sc_clock_ns() < until_ns);
@@ -166,12 +169,15 @@ static void wait_long(struct sc_world *world, int64_t waited_ns, bool bell_tells
     } else if (!world->node) {
         sc_clock_sleep_ns(ns);
     } else {
-        sc_node_sleep(world->node, world->bell, bell_tells_all ? SLEEP_BELL_NS : ns);
+        sc_shared_sleep(world->node, world->bell, bell_tells_all ? SLEEP_BELL_NS : ns);
     }
 }
 
 static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tells_all)
 {
+    if (world->pulse && world->table->beat) {
+        world->table->beat(world, false);
+    }
     const int64_t now_ns = sc_clock_ns();
     if (idle_calls <= 1 || world->idle_since_ns == 0) {
         world->idle_since_ns = now_ns;
@@ -184,7 +190,7 @@ static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tell
     } else {
         wait_long(world, now_ns - world->idle_since_ns, bell_tells_all);
     }
-    world->bell = world->node ? sc_node_bell(world->node) : 0;
+    world->bell = world->node ? sc_shared_bell(world->node) : 0;
 }
 
 void sc_world_pause(struct sc_world *world, int64_t idle_calls)
@@ -195,6 +201,23 @@ void sc_world_pause(struct sc_world *world, int64_t idle_calls)
 void sc_world_pause_polling(struct sc_world *world, int64_t idle_calls)
 {
     pause_for(world, idle_calls, false);
+}
+
+enum sc_status sc_world_watch(struct sc_world *world, struct sc_pulse **pulse)
+{
+    if (world->table->watch && !world->pulse) {
+        SC_TRY(sc_world_agree(world, world->table->watch(world))); /* everybody has given a first sign of life */
+    }
+    *pulse = world->pulse ? sc_pulse_keep(world->pulse) : NULL;
+    return SC_OK;
+}
+
+void sc_world_away(struct sc_world *world, bool away)
+{
+    if (world->pulse && world->table->beat) {
+        sc_pulse_away(world->pulse, away);
+        world->table->beat(world, true);
+    }
 }
 
 _Noreturn void sc_world_abort(struct sc_world *world, int exit_code)

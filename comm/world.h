@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "comm/link.h"
+#include "comm/pulse.h"
 
 /* One rank's view of the job. Kinds: over an MPI communicator, and in-process with ranks as threads (tests, thread
  * sanitizer). Collective calls (agree, broadcast, gather) are for start-up and shutdown; all ranks make them in the
@@ -69,6 +70,13 @@ void sc_world_progress(struct sc_world *world);
  * again. Spins for tens of microseconds, unless ranks have to share cores, then sleeps: until a rank of this node sends
  * something, and at most half a millisecond where messages may come from elsewhere. */
 void sc_world_pause(struct sc_world *world, int64_t idle_calls);
+
+/* From now on ranks watch each other. Collective. *pulse is NULL where there are no other processes. */
+enum sc_status sc_world_watch(struct sc_world *world, struct sc_pulse **pulse);
+
+/* Worker 0 does something else for a while, such as writing to a terminal that may block: ranks of other nodes do not
+ * take its silence for death. A watched rank is away until it says otherwise. */
+void sc_world_away(struct sc_world *world, bool away);
 
 /* Ends the job on all ranks, now: after an error that the others cannot know of. Prints nothing. Over MPI: MPI_Abort.
  */

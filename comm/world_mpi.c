@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "comm/launcher.h"
 #include "comm/link_shm.h"
+#include "comm/pulse_world.h"
 
 #define PIECE_BYTES ((size_t)1 << 30)
 #define PROGRESS_NS 5000 /* sc_world_progress may be called far more often than messages come */
@@ -55,7 +56,7 @@ enum sc_status sc_mpi_check(struct sc_mpi_world *world, int result, const char *
         }                                                                                                              \
     } while (0)
 
-static enum sc_status wait_for(struct sc_mpi_world *world, MPI_Request *request, const char *call)
+enum sc_status sc_mpi_wait(struct sc_mpi_world *world, MPI_Request *request, const char *call)
 {
     int done = 0;
     for (int64_t idle = 0; !done; idle++) {
@@ -78,7 +79,7 @@ static enum sc_status broadcast(struct sc_world *base, void *data, size_t bytes)
         MPI_Request request = MPI_REQUEST_NULL;
         SC_TRY(sc_mpi_check(
             world, MPI_Ibcast((char *)data + at, (int)piece, MPI_BYTE, 0, world->comm, &request), "MPI_Ibcast", -1));
-        SC_TRY(wait_for(world, &request, "MPI_Ibcast"));
+        SC_TRY(sc_mpi_wait(world, &request, "MPI_Ibcast"));
         at += piece;
     }
     return SC_OK;
@@ -97,7 +98,7 @@ static enum sc_status gather(struct sc_world *base, const void *mine, size_t byt
     const int count = (int)bytes;
     SC_TRY(sc_mpi_check(
         world, MPI_Igather(mine, count, MPI_BYTE, all, count, MPI_BYTE, 0, world->comm, &request), "MPI_Igather", -1));
-    return wait_for(world, &request, "MPI_Igather");
+    return sc_mpi_wait(world, &request, "MPI_Igather");
 }
 
 static enum sc_status make_link(struct sc_world *base, int peer, struct sc_link **link)
@@ -113,8 +114,29 @@ static void progress(struct sc_world *base)
     const int64_t now = sc_clock_ns();
     if (!world->failed && now - world->progress_ns >= PROGRESS_NS) {
         world->progress_ns = now;
+        if (world->beats) {
+            (void)sc_mpi_beats_turn(world, false);
+        }
         (void)sc_mpi_pump(world); /* an error is kept in the world, for the next call that can return it */
     }
+}
+
+static void beat(struct sc_world *base, bool now)
+{
+    struct sc_mpi_world *world = (struct sc_mpi_world *)base;
+    if (world->beats && !world->failed) {
+        (void)sc_mpi_beats_turn(world, now); /* an error is kept in the world, for the next call that can return it */
+    }
+}
+
+static enum sc_status watch(struct sc_world *base)
+{
+    struct sc_mpi_world *world = (struct sc_mpi_world *)base;
+    if (base->size == 1) {
+        return SC_OK;
+    }
+    SC_TRY(sc_pulse_create(base->node, base->rank, &base->pulse));
+    return base->bell_tells_all ? SC_OK : sc_mpi_beats_open(world);
 }
 
 /* Lets what was sent leave, then meets the others, so that nobody's messages are cut off. */
@@ -139,12 +161,17 @@ static enum sc_status wind_up(struct sc_mpi_world *world)
             sc_world_pause_polling(&world->world, idle);
         }
     }
+    if (world->world.pulse) {
+        sc_pulse_gone(world->world.pulse);
+        SC_TRY(sc_mpi_beats_finish(world));
+        sc_pulse_end(world->world.pulse);
+    }
     return SC_OK;
 }
 
 static void release(struct sc_mpi_world *world)
 {
-    sc_node_free(world->world.node);
+    sc_shared_free(world->world.node);
     free(world->places);
     sc_world_release(&world->world);
     free(world);
@@ -155,6 +182,7 @@ static void free_world(struct sc_world *base)
     struct sc_mpi_world *world = (struct sc_mpi_world *)base;
     const bool well = !world->failed && wind_up(world) == SC_OK;
     sc_mpi_links_free(world);
+    sc_mpi_beats_free(world);
     for (int peer = 0; peer < base->size; peer++) {
         if (base->links[peer] && peer == base->rank) {
             sc_link_self_free(base->links[peer]);
@@ -186,10 +214,12 @@ static const struct sc_world_table table = {.name = "mpi",
     .gather = gather,
     .link = make_link,
     .progress = progress,
+    .watch = watch,
+    .beat = beat,
     .abort = abort_job};
 
 /* SC_LINK=mpi|shm forces one kind of link between the ranks of a node, for tests. */
-static enum sc_status read_choice(enum sc_node_links *links)
+static enum sc_status read_choice(enum sc_shared_links *links)
 {
     const char *text = getenv("SC_LINK");
     *links = SC_LINKS_ANY;
@@ -203,17 +233,17 @@ static enum sc_status read_choice(enum sc_node_links *links)
 }
 
 /* All ranks of the node join each other's boxes, or none does and their links go over MPI. */
-static enum sc_status join(
-    struct sc_mpi_world *world, MPI_Comm comm, struct sc_node *node, const struct sc_node_ticket *tickets, bool *joined)
+static enum sc_status join(struct sc_mpi_world *world, MPI_Comm comm, struct sc_shared *node,
+    const struct sc_shared_ticket *tickets, bool *joined)
 {
     int mine = node != NULL, all = 0;
     MPI_Request request = MPI_REQUEST_NULL;
     for (int i = 0; i < world->world.n_local; i++) {
         mine = mine && tickets[i].links != SC_LINKS_MPI;
     }
-    mine = mine && sc_node_join(node, tickets) == SC_OK;
+    mine = mine && sc_shared_join(node, tickets) == SC_OK;
     TRY_MPI(MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request), "MPI_Iallreduce");
-    SC_TRY(wait_for(world, &request, "MPI_Iallreduce"));
+    SC_TRY(sc_mpi_wait(world, &request, "MPI_Iallreduce"));
     *joined = all != 0;
     return SC_OK;
 }
@@ -221,9 +251,9 @@ static enum sc_status join(
 static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
 {
     struct sc_world *base = &world->world;
-    struct sc_node_ticket mine = {0}, *tickets = calloc((size_t)base->n_local, sizeof *tickets);
-    struct sc_node *node = NULL;
-    enum sc_node_links wanted;
+    struct sc_shared_ticket mine = {0}, *tickets = calloc((size_t)base->n_local, sizeof *tickets);
+    struct sc_shared *node = NULL;
+    enum sc_shared_links wanted;
     MPI_Request request = MPI_REQUEST_NULL;
     bool joined = false;
     enum sc_status status = tickets ? read_choice(&wanted) : sc_fail(SC_NO_MEMORY, "out of memory for the world");
@@ -233,13 +263,14 @@ static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
     if (base->n_local == 1) {
         goto out;
     }
-    const bool made = wanted != SC_LINKS_MPI && sc_node_create(base->local_rank, base->n_local, &node, &mine) == SC_OK;
+    const bool made =
+        wanted != SC_LINKS_MPI && sc_shared_create(base->local_rank, base->n_local, &node, &mine) == SC_OK;
     mine.rank = base->rank;
     mine.links = made ? wanted : SC_LINKS_MPI;
     status = sc_mpi_check(world,
         MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, tickets, sizeof mine, MPI_BYTE, comm, &request), "MPI_Iallgather",
         -1);
-    status = status == SC_OK ? wait_for(world, &request, "MPI_Iallgather") : status;
+    status = status == SC_OK ? sc_mpi_wait(world, &request, "MPI_Iallgather") : status;
     status = status == SC_OK ? join(world, comm, node, tickets, &joined) : status;
     if (status == SC_OK && wanted == SC_LINKS_SHM && !joined) {
         status = sc_fail(SC_UNSUPPORTED, "SC_LINK is shm, but memory cannot be shared with every rank of this node");
@@ -247,7 +278,7 @@ static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
     if (status != SC_OK) {
         goto out;
     }
-    base->spin_ns = sc_node_roomy(tickets, base->n_local) ? base->spin_ns : 0;
+    base->spin_ns = sc_shared_roomy(tickets, base->n_local) ? base->spin_ns : 0;
     if (joined) {
         for (int i = 0; i < base->n_local; i++) {
             world->places[tickets[i].rank] = i;
@@ -257,7 +288,7 @@ static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
         node = NULL;
     }
 out:
-    sc_node_free(node);
+    sc_shared_free(node);
     free(tickets);
     return status;
 }

@@ -14,11 +14,13 @@ struct sc_world {
     struct sc_error *errors; /* rank 0: what sc_world_agree gathers, one per rank */
 
     /* waiting */
-    struct sc_node *node; /* rings this rank's bell for messages from its own node; NULL: there is no bell */
+    struct sc_shared *node; /* rings this rank's bell for messages from its own node; NULL: there is no bell */
     bool bell_tells_all; /* no message comes without it */
     uint32_t bell; /* as it was when the last pause ended: what came before has been looked for since */
     int64_t idle_since_ns;
     int64_t spin_ns;
+
+    struct sc_pulse *pulse; /* NULL: nobody watches */
 };
 
 struct sc_world_table {
@@ -28,6 +30,8 @@ struct sc_world_table {
     enum sc_status (*gather)(struct sc_world *world, const void *mine, size_t bytes, void *all);
     enum sc_status (*link)(struct sc_world *world, int peer, struct sc_link **link); /* makes it */
     void (*progress)(struct sc_world *world);
+    enum sc_status (*watch)(struct sc_world *world); /* sets `pulse`; NULL: there is nobody to watch */
+    void (*beat)(struct sc_world *world, bool now); /* heartbeats over MPI, when it is time or now; NULL: none */
     void (*abort)(struct sc_world *world, int exit_code); /* does not return */
 };
 

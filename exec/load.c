@@ -104,6 +104,7 @@ static enum sc_status pack_steps(struct sc_program *program, struct sc_team *tea
     }
     for (size_t i = 0; i < n && status == SC_OK; i++) {
         status = pack_step(program, packing[i], team);
+        sc_team_make_progress(team);
     }
     sc_arena_release(&passing);
     return status;
@@ -118,6 +119,7 @@ enum sc_status sc_program_load(struct sc_program *program, struct sc_team *team)
     for (int s = 0; s < program->n_slots; s++) {
         if (program->slots[s].kind == SC_SLOT_WEIGHT) {
             SC_TRY(load_weight(program, s));
+            sc_team_make_progress(team);
         }
     }
     SC_TRY(pack_steps(program, team));

@@ -383,6 +383,16 @@ int sc_program_n_steps(const struct sc_program *program)
     return program->n_steps;
 }
 
+const char *sc_program_step_name(const struct sc_program *program, int step)
+{
+    const struct sc_node *node = program->steps[step].node;
+    int o = 0;
+    while (o < node->n_out && node->out[o] < 0) {
+        o++;
+    }
+    return node->name[0] || o == node->n_out ? node->name : program->spec.graph->values[node->out[o]].name;
+}
+
 const struct sc_body *sc_step_body(const struct sc_step *step, const struct sc_graph *graph)
 {
     for (int b = 0; b < step->n_bodies; b++) {

@@ -38,4 +38,7 @@ void sc_program_weight_bytes(const struct sc_program *program, int64_t *own_byte
 
 int sc_program_n_steps(const struct sc_program *program);
 
+/* What messages call a step: its node's name, or else the name of its first output. */
+const char *sc_program_step_name(const struct sc_program *program, int step);
+
 #endif

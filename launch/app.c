@@ -86,10 +86,28 @@ _Noreturn static void die(struct sc_app *app, enum sc_status status)
     exit(sc_app_exit_code(status));
 }
 
+/* Started before MPI, which waits for all ranks at its start. */
+static enum sc_status start_watchdog(struct sc_app *app)
+{
+    const int64_t timeout_s = sc_options_int(app->options, "timeout");
+    snprintf(app->who, sizeof app->who, "stagecoach %s", app->command);
+    return timeout_s > 0 ? sc_watchdog_start(timeout_s * 1000000000, app->who, &app->watchdog) : SC_OK;
+}
+
+static enum sc_status open_launched(struct sc_app *app)
+{
+    SC_TRY(start_watchdog(app));
+    SC_TRY(sc_world_open_mpi(&app->world));
+    if (sc_world_size(app->world) == 1) {
+        sc_watchdog_stop(app->watchdog);
+        app->watchdog = NULL;
+    }
+    return app->watchdog ? sc_watchdog_world(app->watchdog, app->world) : SC_OK;
+}
+
 enum sc_status sc_app_open_world(struct sc_app *app)
 {
-    const enum sc_status status =
-        sc_world_launched() ? sc_world_open_mpi(&app->world) : sc_world_open_single(&app->world);
+    const enum sc_status status = sc_world_launched() ? open_launched(app) : sc_world_open_single(&app->world);
     if (status == SC_OK) {
         app->log.rank = sc_world_size(app->world) > 1 ? sc_world_rank(app->world) : -1;
         app->log.speaks = sc_world_rank(app->world) == 0;
@@ -98,12 +116,21 @@ enum sc_status sc_app_open_world(struct sc_app *app)
     return status;
 }
 
+void sc_app_close_world(struct sc_app *app)
+{
+    sc_world_free(app->world);
+    app->world = NULL;
+    sc_watchdog_stop(app->watchdog); /* until now: a rank may be stopped while the others end */
+    app->watchdog = NULL;
+}
+
 void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session)
 {
     sc_session_options_init(session);
     sc_options_settings(app->options, session);
     session->trace_events = sc_options_text(app->options, "trace") ? SC_TRACE_EVENTS : 0;
     session->log = app->log;
+    session->watchdog = app->watchdog;
     session->start_memory_bytes = app->start_memory_bytes;
 }
 

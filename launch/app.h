@@ -13,6 +13,8 @@ struct sc_app {
     const struct sc_options *options;
     const char *command;
     struct sc_world *world;
+    char who[32]; /* begins the lines of the watchdog */
+    struct sc_watchdog *watchdog; /* NULL: none, as for one rank alone */
     struct sc_log log;
     int64_t start_memory_bytes; /* this rank's, once MPI is there and before anything is loaded */
 };
@@ -26,8 +28,9 @@ void sc_app_print_error(const struct sc_app *app);
 /* Pushes out what was printed to stdout; SC_IO when any of it could not be written. */
 enum sc_status sc_app_flush(void);
 
-/* Opens the world: over MPI under a launcher, else one rank alone. On failure the message has been printed. */
+/* Opens the world: over MPI under a launcher, with a watchdog, else one rank alone. */
 enum sc_status sc_app_open_world(struct sc_app *app);
+void sc_app_close_world(struct sc_app *app); /* safe when it is not open */
 
 /* The session's options that every command takes in the same way: -pp, --plan, --threads, --seed, ... */
 void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session);

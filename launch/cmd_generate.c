@@ -108,10 +108,12 @@ static enum sc_status prepare_text(struct sc_generator *generator)
 static void print_text(struct sc_generator *generator, const char *text, size_t bytes)
 {
     if (generator->broken.code == SC_OK) {
+        sc_world_away(generator->app->world, true); /* whoever reads may be slow */
         (void)fwrite(text, 1, bytes, stdout); /* the stream remembers a failure */
         if (sc_app_flush() != SC_OK) {
             generator->broken = *sc_error_last();
         }
+        sc_world_away(generator->app->world, false);
     }
 }
 

@@ -178,7 +178,7 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
         SC_TRY(sc_session_step(session, &did));
         idle = did ? 0 : idle + 1;
         if (!did) {
-            sc_world_pause(session->world, idle);
+            sc_session_pause(session, idle);
         }
     }
     for (int o = 0; o < session->model->graph->n_outputs; o++) {
@@ -227,7 +227,7 @@ static enum sc_status run_to_end(struct sc_session *session)
         SC_TRY(sc_session_step(session, &did));
         idle = did ? 0 : idle + 1;
         if (!did) {
-            sc_world_pause(session->world, idle);
+            sc_session_pause(session, idle);
         }
     }
     return sc_world_agree(session->world, SC_OK); /* nobody leaves while another still listens to it */
@@ -250,7 +250,7 @@ static enum sc_status send_end(struct sc_session *session, int peer)
         SC_TRY(sc_link_reserve(link, bytes, &buffer));
         if (!buffer) {
             SC_TRY(sc_session_step(session, &did));
-            sc_world_pause(session->world, idle);
+            sc_session_pause(session, idle);
         }
     }
     sc_wire_write(&header, NULL, 0, buffer);

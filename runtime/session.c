@@ -27,6 +27,12 @@ static void progress(void *arg)
     sc_world_progress(session->world);
 }
 
+void sc_session_pause(struct sc_session *session, int64_t idle_calls)
+{
+    atomic_fetch_add_explicit(&session->activity.tick, 1, memory_order_relaxed);
+    sc_world_pause(session->world, idle_calls);
+}
+
 static enum sc_status make_team(struct sc_session *session)
 {
     int local_rank, n_local;
@@ -97,9 +103,23 @@ static enum sc_status prepare(struct sc_session *session)
     return sc_passes_run(session->model, session->kernels);
 }
 
+/* For the watchdog's thread. */
+static const char *name_node(const void *arg, int stage, int node)
+{
+    const struct sc_session *session = arg;
+    for (int s = 0; s < session->n_stages; s++) {
+        const struct sc_program *program = session->stages[s].program;
+        if (session->stages[s].index == stage && node < sc_program_n_steps(program)) {
+            return sc_program_step_name(program, node);
+        }
+    }
+    return "";
+}
+
 static enum sc_status open_session(struct sc_session *session)
 {
     struct sc_world *world = session->world;
+    sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
     SC_TRY(sc_session_agree(session));
     SC_TRY(sc_world_agree(world, prepare(session)));
     enum sc_status status = SC_OK;
@@ -112,8 +132,10 @@ static enum sc_status open_session(struct sc_session *session)
     if (status == SC_OK) {
         status = check_links(session);
     }
-    SC_TRY(sc_world_agree(world, status));
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
+    SC_TRY(sc_world_agree(world, status));
+    sc_watchdog_attach(session->options.watchdog, &session->activity, name_node, session);
+    sc_world_away(world, false);
     return SC_OK;
 }
 
@@ -146,6 +168,8 @@ void sc_session_close(struct sc_session *session)
     if (!session) {
         return;
     }
+    sc_watchdog_detach(session->options.watchdog);
+    sc_world_away(session->world, true);
     for (int e = 0; e < session->n_edges && session->edges; e++) {
         while (session->edges[e].count > 0) {
             sc_edge_pop(&session->edges[e]);

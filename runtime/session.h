@@ -9,6 +9,7 @@
 #include "machine/machine.h"
 #include "partitioner/plan.h"
 #include "runtime/state.h"
+#include "runtime/watchdog.h"
 
 struct sc_microbatch {
     int64_t seq; /* set by submit */
@@ -44,6 +45,7 @@ struct sc_session_options {
     void *tail_arg;
     int64_t trace_events; /* room for so many phases of each rank; 0: no trace */
     int64_t start_memory_bytes; /* of this rank: its peak before it opened the model; 0: taken when the session opens */
+    struct sc_watchdog *watchdog; /* watches the session while it is open; NULL: nobody does */
     struct sc_log log;
 };
 

@@ -87,6 +87,9 @@ void sc_stage_release(struct sc_stage *stage);
 /* stage_run.c: takes in what arrived and runs a stage that has all it needs. *did: something happened. */
 enum sc_status sc_session_step(struct sc_session *session, bool *did);
 
+/* sc_world_pause, which shows the watchdog that this rank waits for others. */
+void sc_session_pause(struct sc_session *session, int64_t idle_calls);
+
 /* Sends values, or the error as poison, along an edge. Goes on receiving while no buffer is free. */
 enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, const struct sc_microbatch *microbatch,
     const struct sc_value *const *values, int n_values, const struct sc_error *poison);

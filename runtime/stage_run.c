@@ -87,7 +87,7 @@ enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, co
         if (!buffer) {
             SC_TRY(receive(session, &did));
             idle = did ? 0 : idle;
-            sc_world_pause(session->world, idle);
+            sc_session_pause(session, idle);
         }
     }
     sc_wire_write(&header, values, n_values, buffer);

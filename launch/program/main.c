@@ -39,7 +39,7 @@ static int run_command(struct sc_app *app)
     if (status != SC_OK && speaks && sc_error_last()->text[0]) {
         sc_app_print_error(app);
     }
-    sc_world_free(app->world);
+    sc_app_close_world(app);
     return sc_app_exit_code(status);
 }
 

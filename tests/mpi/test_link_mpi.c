@@ -66,8 +66,14 @@ static const struct {
     {"link_pieces", pieces}, /* last: it sets the size of pieces */
 };
 
+/* Heartbeats go on beside all cases, and to the end of the world. */
 static int run_cases(struct sc_world *world)
 {
+    struct sc_pulse *pulse = NULL;
+    struct sc_heard heard[SC_PULSE_MOST];
+    const int before = (sc_world_rank(world) + sc_world_size(world) - 1) % sc_world_size(world);
+    CHECK(sc_world_watch(world, &pulse) == SC_OK);
+    CHECK((pulse != NULL) == (sc_world_size(world) > 1));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (sc_world_rank(world) == 0) {
             printf("%s\n", cases[i].name);
@@ -75,7 +81,18 @@ static int run_cases(struct sc_world *world)
         }
         cases[i].fn(world);
     }
+    sc_world_away(world, false);
+    if (pulse) {
+        sc_pulse_say(pulse, 0, -1, -1, "");
+        CHECK(sc_pulse_hear(pulse, heard) == 1 && heard[0].beat.rank == before && heard[0].beat.host[0]);
+        CHECK(!sc_pulse_ended(pulse));
+    }
     sc_world_free(world);
+    if (pulse) {
+        CHECK(sc_pulse_ended(pulse));
+        CHECK(sc_pulse_hear(pulse, heard) == 1 && heard[0].beat.rank == before && heard[0].beat.gone);
+        sc_pulse_drop(pulse);
+    }
     return 0;
 }
 

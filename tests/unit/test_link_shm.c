@@ -14,18 +14,18 @@
 #include "comm/link_shm.h"
 
 struct two {
-    struct sc_node *nodes[2];
+    struct sc_shared *nodes[2];
     struct sc_link *links[2];
 };
 
 static void set_up(struct two *two)
 {
-    struct sc_node_ticket tickets[2];
+    struct sc_shared_ticket tickets[2];
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(sc_node_create(i, 2, &two->nodes[i], &tickets[i]), SC_OK);
+        assert_int_equal(sc_shared_create(i, 2, &two->nodes[i], &tickets[i]), SC_OK);
     }
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(sc_node_join(two->nodes[i], tickets), SC_OK);
+        assert_int_equal(sc_shared_join(two->nodes[i], tickets), SC_OK);
         assert_int_equal(sc_link_shm_create(two->nodes[i], 1 - i, 1 - i, &two->links[i]), SC_OK);
     }
 }
@@ -34,7 +34,7 @@ static void tear_down(struct two *two)
 {
     for (int i = 0; i < 2; i++) {
         sc_link_shm_free(two->links[i]);
-        sc_node_free(two->nodes[i]);
+        sc_shared_free(two->nodes[i]);
     }
 }
 
@@ -130,11 +130,11 @@ static void nonsense_in_the_rings_is_refused(void **state)
     void *buffer = NULL;
     set_up(&two);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_true(sc_ring_put(&sc_node_out(two.nodes[0], 1)->sent, &bad[i]));
+        assert_true(sc_ring_put(&sc_shared_out(two.nodes[0], 1)->sent, &bad[i]));
         assert_int_equal(sc_link_poll(two.links[1], &received), SC_PEER);
     }
     const struct sc_ring_entry never_sent = {.slot = 3};
-    assert_true(sc_ring_put(&sc_node_out(two.nodes[0], 1)->back, &never_sent));
+    assert_true(sc_ring_put(&sc_shared_out(two.nodes[0], 1)->back, &never_sent));
     assert_int_equal(sc_link_reserve(two.links[0], 10, &buffer), SC_PEER);
     tear_down(&two);
 }
@@ -142,17 +142,17 @@ static void nonsense_in_the_rings_is_refused(void **state)
 static void box_of_another_process_is_refused(void **state)
 {
     (void)state;
-    struct sc_node *nodes[2];
-    struct sc_node_ticket tickets[2];
+    struct sc_shared *nodes[2];
+    struct sc_shared_ticket tickets[2];
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(sc_node_create(i, 2, &nodes[i], &tickets[i]), SC_OK);
+        assert_int_equal(sc_shared_create(i, 2, &nodes[i], &tickets[i]), SC_OK);
     }
     tickets[1].nonce++;
-    assert_int_equal(sc_node_join(nodes[0], tickets), SC_IO);
+    assert_int_equal(sc_shared_join(nodes[0], tickets), SC_IO);
     tickets[1].fd = 1 << 20;
-    assert_int_equal(sc_node_join(nodes[0], tickets), SC_IO);
+    assert_int_equal(sc_shared_join(nodes[0], tickets), SC_IO);
     for (int i = 0; i < 2; i++) {
-        sc_node_free(nodes[i]);
+        sc_shared_free(nodes[i]);
     }
 }
 
@@ -160,7 +160,7 @@ static void ring_after_a_while(void *arg)
 {
     struct two *two = arg;
     sc_clock_sleep_ns(50000000);
-    sc_node_ring(two->nodes[1], 0);
+    sc_shared_ring(two->nodes[1], 0);
 }
 
 static void bell_wakes_a_sleeper_and_a_late_one_does_not_sleep(void **state)
@@ -171,14 +171,14 @@ static void bell_wakes_a_sleeper_and_a_late_one_does_not_sleep(void **state)
     const int64_t ten_s = 10000000000;
     set_up(&two);
     const int64_t start_ns = sc_clock_ns();
-    const uint32_t seen = sc_node_bell(two.nodes[0]);
+    const uint32_t seen = sc_shared_bell(two.nodes[0]);
     assert_int_equal(sc_thread_start(ring_after_a_while, &two, &thread), SC_OK);
-    while (sc_node_bell(two.nodes[0]) == seen && sc_clock_ns() - start_ns < ten_s) {
-        sc_node_sleep(two.nodes[0], seen, ten_s);
+    while (sc_shared_bell(two.nodes[0]) == seen && sc_clock_ns() - start_ns < ten_s) {
+        sc_shared_sleep(two.nodes[0], seen, ten_s);
     }
-    sc_node_sleep(two.nodes[0], seen, ten_s); /* it has rung since */
+    sc_shared_sleep(two.nodes[0], seen, ten_s); /* it has rung since */
     assert_true(sc_clock_ns() - start_ns < ten_s);
-    sc_node_sleep(two.nodes[0], sc_node_bell(two.nodes[0]), 1000000); /* nobody rings */
+    sc_shared_sleep(two.nodes[0], sc_shared_bell(two.nodes[0]), 1000000); /* nobody rings */
     sc_thread_join(thread);
     tear_down(&two);
 }
@@ -186,14 +186,14 @@ static void bell_wakes_a_sleeper_and_a_late_one_does_not_sleep(void **state)
 static void ranks_fit_when_there_is_a_cpu_for_each(void **state)
 {
     (void)state;
-    struct sc_node_ticket tickets[3] = {0};
+    struct sc_shared_ticket tickets[3] = {0};
     tickets[0].cpus[0] = 3;
     tickets[1].cpus[0] = 3;
     tickets[2].cpus[0] = 1;
-    assert_true(sc_node_roomy(tickets, 2));
-    assert_false(sc_node_roomy(tickets, 3));
+    assert_true(sc_shared_roomy(tickets, 2));
+    assert_false(sc_shared_roomy(tickets, 3));
     tickets[2].cpus[15] = (uint64_t)1 << 63;
-    assert_true(sc_node_roomy(tickets, 3));
+    assert_true(sc_shared_roomy(tickets, 3));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Boxes are memfds; the others open them through /proc/PID/fd. A rank that waits sleeps on the futex of its own bell. */
 #define _GNU_SOURCE /* memfd_create, sched_getaffinity, MADV_REMOVE */
-#include "comm/node.h"
+#include "comm/shared.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -27,6 +27,8 @@ struct box {
     uint64_t nonce;
     _Alignas(64) _Atomic uint32_t bell;
     _Atomic uint32_t sleeps; /* the owner is, or will be, in futex wait */
+    _Alignas(64) _Atomic int64_t n_beats;
+    struct sc_beat beat; /* of the owner; whoever sees it half written takes the next for the whole one */
     _Alignas(64) struct sc_channel channels[]; /* by receiver */
 };
 
@@ -35,7 +37,8 @@ struct view {
     struct box *box;
 };
 
-struct sc_node {
+struct sc_shared {
+    _Atomic int n_users;
     int place, n;
     struct view *views; /* by rank of the node, this one included */
     size_t head_bytes; /* of every box */
@@ -63,9 +66,9 @@ static void futex_wake(_Atomic uint32_t *word)
 static void find_cpus(uint64_t *mask)
 {
     cpu_set_t cpus;
-    memset(mask, 0xff, SC_NODE_CPUS / 8);
+    memset(mask, 0xff, SC_SHARED_CPUS / 8);
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
-        for (int cpu = 0; cpu < SC_NODE_CPUS && cpu < CPU_SETSIZE; cpu++) {
+        for (int cpu = 0; cpu < SC_SHARED_CPUS && cpu < CPU_SETSIZE; cpu++) {
             mask[cpu / 64] &= ~((uint64_t)!CPU_ISSET(cpu, &cpus) << cpu % 64);
         }
     }
@@ -97,7 +100,7 @@ static void futex_wake(_Atomic uint32_t *word)
 
 static void find_cpus(uint64_t *mask)
 {
-    memset(mask, 0xff, SC_NODE_CPUS / 8);
+    memset(mask, 0xff, SC_SHARED_CPUS / 8);
 }
 
 static void give_pages(void *memory, size_t bytes)
@@ -113,7 +116,7 @@ static size_t whole_pages(size_t bytes)
     return bytes > SIZE_MAX - page ? SIZE_MAX / page * page : (bytes + page - 1) / page * page;
 }
 
-static enum sc_status map_head(struct sc_node *node, struct view *view)
+static enum sc_status map_head(struct sc_shared *node, struct view *view)
 {
     void *memory = mmap(NULL, node->head_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, view->fd, 0);
     if (memory == MAP_FAILED) {
@@ -123,7 +126,7 @@ static enum sc_status map_head(struct sc_node *node, struct view *view)
     return SC_OK;
 }
 
-static enum sc_status make_box(struct sc_node *node, struct sc_node_ticket *ticket)
+static enum sc_status make_box(struct sc_shared *node, struct sc_shared_ticket *ticket)
 {
     struct view *view = &node->views[node->place];
     view->fd = make_file();
@@ -139,9 +142,9 @@ static enum sc_status make_box(struct sc_node *node, struct sc_node_ticket *tick
     return SC_OK;
 }
 
-enum sc_status sc_node_create(int place, int n, struct sc_node **node, struct sc_node_ticket *ticket)
+enum sc_status sc_shared_create(int place, int n, struct sc_shared **node, struct sc_shared_ticket *ticket)
 {
-    struct sc_node *made = calloc(1, sizeof *made);
+    struct sc_shared *made = calloc(1, sizeof *made);
     struct view *views = calloc((size_t)n, sizeof *views);
     find_cpus(ticket->cpus);
     if (!made || !views) {
@@ -149,21 +152,22 @@ enum sc_status sc_node_create(int place, int n, struct sc_node **node, struct sc
         free(views);
         return sc_fail(SC_NO_MEMORY, "out of memory for the ranks of a node");
     }
-    *made = (struct sc_node){.place = place, .n = n, .views = views};
+    *made = (struct sc_shared){.place = place, .n = n, .views = views};
+    atomic_store(&made->n_users, 1);
     made->head_bytes = whole_pages(sizeof(struct box) + (size_t)n * sizeof(struct sc_channel));
     for (int i = 0; i < n; i++) {
         views[i].fd = -1;
     }
     const enum sc_status status = make_box(made, ticket);
     if (status != SC_OK) {
-        sc_node_free(made);
+        sc_shared_free(made);
         return status;
     }
     *node = made;
     return SC_OK;
 }
 
-static enum sc_status open_box(struct sc_node *node, struct view *view, const struct sc_node_ticket *ticket)
+static enum sc_status open_box(struct sc_shared *node, struct view *view, const struct sc_shared_ticket *ticket)
 {
     char path[64];
     struct stat about;
@@ -180,10 +184,10 @@ static enum sc_status open_box(struct sc_node *node, struct view *view, const st
     return view->box->nonce == ticket->nonce ? SC_OK : sc_fail(SC_IO, "%s is the memory of another process", path);
 }
 
-bool sc_node_roomy(const struct sc_node_ticket *tickets, int n)
+bool sc_shared_roomy(const struct sc_shared_ticket *tickets, int n)
 {
     int n_cpus = 0;
-    for (int cpu = 0; cpu < SC_NODE_CPUS; cpu++) {
+    for (int cpu = 0; cpu < SC_SHARED_CPUS; cpu++) {
         bool usable = false;
         for (int i = 0; i < n; i++) {
             usable = usable || (tickets[i].cpus[cpu / 64] >> cpu % 64 & 1);
@@ -193,7 +197,7 @@ bool sc_node_roomy(const struct sc_node_ticket *tickets, int n)
     return n_cpus >= n;
 }
 
-enum sc_status sc_node_join(struct sc_node *node, const struct sc_node_ticket *tickets)
+enum sc_status sc_shared_join(struct sc_shared *node, const struct sc_shared_ticket *tickets)
 {
     for (int i = 0; i < node->n; i++) {
         if (i != node->place) {
@@ -203,9 +207,9 @@ enum sc_status sc_node_join(struct sc_node *node, const struct sc_node_ticket *t
     return SC_OK;
 }
 
-void sc_node_free(struct sc_node *node)
+void sc_shared_free(struct sc_shared *node)
 {
-    if (!node) {
+    if (!node || atomic_fetch_sub(&node->n_users, 1) > 1) {
         return;
     }
     for (int i = 0; i < node->n; i++) {
@@ -220,12 +224,36 @@ void sc_node_free(struct sc_node *node)
     free(node);
 }
 
-uint32_t sc_node_bell(const struct sc_node *node)
+struct sc_shared *sc_shared_keep(struct sc_shared *node)
+{
+    if (node) {
+        (void)atomic_fetch_add(&node->n_users, 1);
+    }
+    return node;
+}
+
+void sc_shared_beat(struct sc_shared *node, const struct sc_beat *beat)
+{
+    struct box *box = node->views[node->place].box;
+    box->beat = *beat;
+    (void)atomic_fetch_add(&box->n_beats, 1);
+}
+
+bool sc_shared_heard(struct sc_shared *node, int64_t *count, struct sc_beat *beat)
+{
+    const int before = (node->place + node->n - 1) % node->n;
+    const struct box *box = node->views[before].box;
+    *count = atomic_load(&box->n_beats);
+    *beat = box->beat;
+    return before != node->place;
+}
+
+uint32_t sc_shared_bell(const struct sc_shared *node)
 {
     return atomic_load(&node->views[node->place].box->bell);
 }
 
-void sc_node_sleep(struct sc_node *node, uint32_t seen, int64_t ns)
+void sc_shared_sleep(struct sc_shared *node, uint32_t seen, int64_t ns)
 {
     struct box *box = node->views[node->place].box;
     const struct timespec most = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
@@ -234,7 +262,7 @@ void sc_node_sleep(struct sc_node *node, uint32_t seen, int64_t ns)
     atomic_store(&box->sleeps, 0);
 }
 
-void sc_node_ring(struct sc_node *node, int peer)
+void sc_shared_ring(struct sc_shared *node, int peer)
 {
     struct box *box = node->views[peer].box;
     (void)atomic_fetch_add(&box->bell, 1);
@@ -243,7 +271,7 @@ void sc_node_ring(struct sc_node *node, int peer)
     }
 }
 
-void *sc_node_extend(struct sc_node *node, size_t bytes, uint64_t *offset)
+void *sc_shared_extend(struct sc_shared *node, size_t bytes, uint64_t *offset)
 {
     const int fd = node->views[node->place].fd;
     const size_t all = whole_pages(bytes);
@@ -259,13 +287,13 @@ void *sc_node_extend(struct sc_node *node, size_t bytes, uint64_t *offset)
     return memory;
 }
 
-void sc_node_drop(void *memory, size_t bytes)
+void sc_shared_drop(void *memory, size_t bytes)
 {
     give_pages(memory, whole_pages(bytes));
-    sc_node_unmap(memory, bytes);
+    sc_shared_unmap(memory, bytes);
 }
 
-void sc_node_unmap(const void *memory, size_t bytes)
+void sc_shared_unmap(const void *memory, size_t bytes)
 {
     union {
         const void *in;
@@ -276,7 +304,7 @@ void sc_node_unmap(const void *memory, size_t bytes)
     (void)result;
 }
 
-enum sc_status sc_node_view(struct sc_node *node, int peer, uint64_t offset, uint64_t bytes, const void **memory)
+enum sc_status sc_shared_view(struct sc_shared *node, int peer, uint64_t offset, uint64_t bytes, const void **memory)
 {
     struct stat about;
     const int fd = node->views[peer].fd;
@@ -297,12 +325,12 @@ enum sc_status sc_node_view(struct sc_node *node, int peer, uint64_t offset, uin
     return SC_OK;
 }
 
-struct sc_channel *sc_node_out(struct sc_node *node, int peer)
+struct sc_channel *sc_shared_out(struct sc_shared *node, int peer)
 {
     return &node->views[node->place].box->channels[peer];
 }
 
-struct sc_channel *sc_node_in(struct sc_node *node, int peer)
+struct sc_channel *sc_shared_in(struct sc_shared *node, int peer)
 {
     return &node->views[peer].box->channels[node->place];
 }
