@@ -153,7 +153,8 @@ static enum sc_status run_rank(struct sc_world *world, const char *path, struct 
     const int rank = sc_world_rank(world), size = sc_world_size(world);
     const struct sc_decoder_options chosen = options(size, 1);
     const struct report here = {.pid = getpid()};
-    if (size > MOST_RANKS || signal(SIGUSR1, on_signal) == SIG_ERR || signal(SIGUSR2, on_signal) == SIG_ERR) {
+    const struct sigaction action = {.sa_handler = on_signal}; /* the counter is atomic: a handler may arm it */
+    if (size > MOST_RANKS || sigaction(SIGUSR1, &action, NULL) != 0 || sigaction(SIGUSR2, &action, NULL) != 0) {
         return sc_fail(SC_INTERNAL, "%d ranks, or no signals", size);
     }
     SC_TRY(sc_world_gather(world, &here, sizeof here, rank == 0 ? all : NULL));

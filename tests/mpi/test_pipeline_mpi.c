@@ -64,7 +64,10 @@ static void drive(struct sc_pipeline *pipeline)
             continue;
         }
         CHECK(status == SC_OK && sc_pipeline_result(pipeline, "y", &y) == SC_OK);
-        CHECK(y.bytes == sizeof want && memcmp(y.data, want, sizeof want) == 0);
+        CHECK(y.bytes == sizeof want);
+        for (size_t k = 0; k < sizeof want / sizeof want[0]; k++) {
+            CHECK(((const float *)y.data)[k] == want[k]);
+        }
     }
 }
 
