@@ -28,7 +28,7 @@ refuse() # CODE PATTERN COMMAND...
 {
     local wanted=$1 pattern=$2 n before after
     shift 2
-    for n in ${ranks:-1 2 3}; do
+    for n in ${ranks:-1 3}; do
         before=$(find . -type f -exec cksum {} + | sort)
         on_ranks "$n" "$@"
         if [ -n "${report-}" ]; then # the tables of a run that began come before the line
@@ -51,7 +51,7 @@ refuse() # CODE PATTERN COMMAND...
 accept() # COMMAND...
 {
     local n
-    for n in ${ranks:-1 2 3}; do
+    for n in ${ranks:-1 3}; do
         on_ranks "$n" "$@"
         [ "$code" = 0 ] || complain "$n" "exit code $code, want 0" "$@"
     done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A reader that goes away ends the program quietly, and no rank stays behind.
+# A reader that goes away ends the program with one line at most (it may have read enough), and no rank stays behind.
 for n in 1 3; do
     set -- generate "$root/examples/shakespeare" -p "ROMEO:" -n 2000 --temp 1 --ignore-eos -c 256
     [ $n = 1 ] || set -- launch -n $n -- "$@"
@@ -13,7 +13,7 @@ for n in 1 3; do
 done
 for command in "ops" "help --man" "inspect $root/examples/shakespeare"; do
     timeout 20 stagecoach $command 2> ../err | head -n 1 > /dev/null
-    [ ! -s ../err ] || complain 1 "stderr" $command
+    ! grep -vx "stagecoach [a-z]*: standard output cannot be written: Broken pipe" ../err || complain 1 "stderr" $command
 done
 stagecoach ops >&- 2> ../err && complain 1 "closed stdout is no error" ops
 stagecoach generate "$decoder" -p x -n 2 >&- 2> ../err && complain 1 "closed stdout is no error" generate
