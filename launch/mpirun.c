@@ -18,6 +18,8 @@
 #include "launch/mpirun_output.h"
 #include "launch/options.h"
 
+#define SETTLE_MS 3
+
 enum sc_mpirun_kind sc_mpirun_kind_of(const char *version)
 {
     const char *open_mpi = strstr(version, "(Open MPI) ");
@@ -289,16 +291,19 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
             break; /* something that it left behind may hold the pipes open */
         }
         ended = n_ready == 0 && has_ended(child, WNOHANG); /* what it wrote last is looked for once more */
-        if (n_ready > 0 && ready[0].revents) {
-            ready[0].fd = more(child->err, data, sizeof data, &bytes) ? child->err : -1;
-            if (status == SC_OK) {
-                sc_mpirun_output_feed(&output, data, bytes);
-            }
+        if (n_ready > 0 && !ready[1].revents) {
+            (void)poll(ready + 1, 1, SETTLE_MS); /* what a rank wrote to stdout before it came to stderr goes first */
         }
         if (n_ready > 0 && ready[1].revents) {
             ready[1].fd = more(child->out, data, sizeof data, &bytes) ? child->out : -1;
             if (status == SC_OK && (status = pass_stdout(data, bytes)) != SC_OK) {
                 (void)kill(child->pid, SIGTERM);
+            }
+        }
+        if (n_ready > 0 && ready[0].revents) {
+            ready[0].fd = more(child->err, data, sizeof data, &bytes) ? child->err : -1;
+            if (status == SC_OK) {
+                sc_mpirun_output_feed(&output, data, bytes);
             }
         }
     }
