@@ -39,19 +39,41 @@ static void stages_of(const struct sc_plan *plan, int rank, char *text, size_t b
     }
 }
 
-static void print_rank(const struct sc_plan *plan, const struct sc_rank_report *report, int rank, FILE *out)
+static void print_time(const struct sc_plan *plan, const struct sc_rank_report *report, int rank, FILE *out)
 {
     const double total = (double)(report->busy_ns + report->wait_ns + report->send_ns);
-    const double share = total > 0 ? 100.0 / total : 0, mib = 1.0 / 1048576.0;
-    char stages[32];
+    const double share = total > 0 ? 100.0 / total : 0;
+    char stages[32], sent[32];
     stages_of(plan, rank, stages, sizeof stages);
-    fprintf(out,
-        "%4d  %-16.16s %-7s %7d  %5.1f %%  %5.1f %%  %5.1f %%  %9.1f  %7.1f  %7.1f  %6.1f  %7.1f  %9" PRId64
-        " %10.2f\n",
-        rank, report->host, stages, report->n_threads, (double)report->busy_ns * share, (double)report->wait_ns * share,
-        (double)report->send_ns * share, (double)(report->own_weight_bytes + report->mapped_weight_bytes) * mib,
-        (double)report->state_bytes * mib, (double)report->frame_bytes * mib, (double)report->link_bytes * mib,
-        (double)report->grown_bytes * mib, report->sent_messages, (double)report->sent_bytes * mib);
+    fprintf(out, "%4d  %-14.14s  %-7s %7d  %5.1f %%  %5.1f %%  %5.1f %%  %9" PRId64 "  %9s\n", rank, report->host,
+        stages, report->n_threads, (double)report->busy_ns * share, (double)report->wait_ns * share,
+        (double)report->send_ns * share, report->sent_messages, sc_bytes_text(report->sent_bytes, sent, sizeof sent));
+}
+
+static void print_memory(const struct sc_rank_report *report, int rank, FILE *out)
+{
+    const int64_t bytes[] = {report->own_weight_bytes + report->mapped_weight_bytes, report->state_bytes,
+        report->frame_bytes, report->link_bytes, report->grown_bytes};
+    fprintf(out, "%4d", rank);
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        char text[32];
+        fprintf(out, "  %10s", sc_bytes_text(bytes[i], text, sizeof text));
+    }
+    fputc('\n', out);
+}
+
+/* Two tables that fit into a terminal of 80 columns. */
+static void print_ranks(const struct sc_plan *plan, const struct sc_rank_report *reports, int size, FILE *out)
+{
+    fprintf(out, "\n%4s  %-14s  %-7s %7s  %7s  %7s  %7s  %9s  %9s\n", "rank", "host", "stage", "threads", "busy",
+        "wait", "send", "messages", "sent");
+    for (int r = 0; r < size; r++) {
+        print_time(plan, &reports[r], r, out);
+    }
+    fprintf(out, "\n%4s  %10s  %10s  %10s  %10s  %10s\n", "rank", "weights", "caches", "frames", "links", "peak");
+    for (int r = 0; r < size; r++) {
+        print_memory(&reports[r], r, out);
+    }
 }
 
 enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *world, FILE *out)
@@ -64,13 +86,7 @@ enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *worl
     }
     const enum sc_status status = sc_session_report(session, reports);
     if (status == SC_OK && root && out) {
-        static const char header[] = "%4s  %-16s %-7s %7s  %7s  %7s  %7s  %9s  %7s  %7s  %6s  %7s  %9s %10s\n";
-        fprintf(out, header, "rank", "host", "stage", "threads", "busy", "wait", "send", "weights", "caches", "frames",
-            "links", "peak", "messages", "sent");
-        fprintf(out, header, "", "", "", "", "", "", "", "MiB", "MiB", "MiB", "MiB", "MiB", "", "MiB");
-        for (int r = 0; r < size; r++) {
-            print_rank(sc_session_plan(session), &reports[r], r, out);
-        }
+        print_ranks(sc_session_plan(session), reports, size, out);
     }
     free(reports);
     return status;
