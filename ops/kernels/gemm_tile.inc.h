@@ -55,6 +55,16 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
         a++;
         b += b_stride;
     }
+    if (t->bias != NULL) {
+#pragma GCC unroll 8
+        for (int m = 0; m < M; m++) {
+            const v16 bias = v_set(t->bias[m0 + m]);
+#pragma GCC unroll 8
+            for (int p = 0; p < P; p++) {
+                sum[m][p] = v_add(sum[m][p], bias);
+            }
+        }
+    }
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++) {
 #pragma GCC unroll 8

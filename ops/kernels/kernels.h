@@ -63,6 +63,7 @@ struct sc_gemm_tile {
     int64_t c_stride;
     int64_t n; /* columns to store: up to 16 * panels */
     int accumulate; /* 0: chains start at zero; 1: at C */
+    const float *bias; /* one per row, added to the ends of the chains; NULL: none */
 };
 
 struct sc_kernels {
@@ -89,6 +90,11 @@ struct sc_kernels {
     void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);
     /* acc[d] = chain over j in order of p[j] * v[j][d], added to acc; n of the 64 rows, row_stride elements apart. */
     void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
+    /* Sixteen columns of windows: y[i * y_step + j] = x[i * x_step + offsets[j]], 0 where offsets[j] < 0; i < n. */
+    void (*gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step);
+    /* y[i] = chain over t in order of w[t] * x[offsets[t] + i], then + *bias unless it is NULL; i < n. */
+    void (*taps)(
+        const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n);
     void (*f16_to_f32)(const uint16_t *x, float *y, int64_t n);
     void (*f32_to_f16)(const float *x, uint16_t *y, int64_t n); /* round to nearest even */
     void (*bf16_to_f32)(const uint16_t *x, float *y, int64_t n);

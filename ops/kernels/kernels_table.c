@@ -37,6 +37,8 @@ const struct sc_kernels *K(table)(void)
         .gemm_panels = SC_TILE_BEST_PANELS,
         .dot_keys = K(dot_keys),
         .mix_values = K(mix_values),
+        .gather_columns = K(gather_columns),
+        .taps = K(taps),
         .f16_to_f32 = K(f16_to_f32),
         .f32_to_f16 = K(f32_to_f16),
         .bf16_to_f32 = K(bf16_to_f32),

@@ -135,6 +135,24 @@ SC_INLINE void v_store_n(float *y, v16 x, int n)
     }
 }
 
+/* Lanes of the mask; the others are zero, and their memory is not touched. */
+SC_INLINE v16 v_load_mask(const float *x, m16 mask)
+{
+    return (v16){
+        _mm256_maskload_ps(x, _mm256_castps_si256(mask.a)), _mm256_maskload_ps(x + 8, _mm256_castps_si256(mask.b))};
+}
+
+SC_INLINE v16 v_gather(const float *x, w16 at, m16 mask)
+{
+    return (v16){_mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, at.a, mask.a, 4),
+        _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, at.b, mask.b, 4)};
+}
+
+SC_INLINE w16 w_load(const int32_t *x)
+{
+    return (w16){_mm256_loadu_si256((const void *)x), _mm256_loadu_si256((const void *)(x + 8))};
+}
+
 /* Sixteen 16-bit words, widened with zeros; and the low halves of sixteen words. */
 SC_INLINE w16 w_load_u16(const uint16_t *x)
 {

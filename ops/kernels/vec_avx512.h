@@ -118,6 +118,22 @@ SC_INLINE void v_store_n(float *y, v16 x, int n)
     _mm512_mask_storeu_ps(y, m_first(n).a, x.a);
 }
 
+/* Lanes of the mask; the others are zero, and their memory is not touched. */
+SC_INLINE v16 v_load_mask(const float *x, m16 mask)
+{
+    return (v16){_mm512_maskz_loadu_ps(mask.a, x)};
+}
+
+SC_INLINE v16 v_gather(const float *x, w16 at, m16 mask)
+{
+    return (v16){_mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask.a, at.a, x, 4)};
+}
+
+SC_INLINE w16 w_load(const int32_t *x)
+{
+    return (w16){_mm512_loadu_si512((const void *)x)};
+}
+
 /* Sixteen 16-bit words, widened with zeros; and the low halves of sixteen words. */
 SC_INLINE w16 w_load_u16(const uint16_t *x)
 {

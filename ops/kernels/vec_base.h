@@ -150,6 +150,32 @@ SC_INLINE void v_store_n(float *y, v16 x, int n)
     memcpy(y, t, sizeof(float) * (size_t)n);
 }
 
+SC_INLINE w16 w_load(const int32_t *x)
+{
+    w16 r;
+    memcpy(&r, x, sizeof(r));
+    return r;
+}
+
+/* Lanes of the mask; the others are zero, and their memory is not touched. */
+SC_INLINE v16 v_gather(const float *x, w16 at, m16 mask)
+{
+    float t[16];
+    int32_t index[16], take[16];
+    memcpy(index, &at, sizeof(index));
+    memcpy(take, &mask, sizeof(take));
+    for (int i = 0; i < 16; i++) {
+        t[i] = take[i] != 0 ? x[index[i]] : 0.0f;
+    }
+    return v_load(t);
+}
+
+SC_INLINE v16 v_load_mask(const float *x, m16 mask)
+{
+    static const int32_t in_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return v_gather(x, w_load(in_order), mask);
+}
+
 /* Sixteen 16-bit words, widened with zeros; and the low halves of sixteen words. */
 SC_INLINE w16 w_load_u16(const uint16_t *x)
 {

@@ -422,6 +422,68 @@ static void scale_and_axpy_equal_c(void **state)
     }
 }
 
+static void columns_are_gathered_and_zeros_outside(void **state)
+{
+    (void)state;
+    enum { STEP = 40, N = 5 };
+    static const int32_t offsets[][16] = {
+        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+        {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, -1},
+        {3, 4, -1, 6, 7, 8, -1, -1, 11, 12, 13, 14, 15, 16, 17, 18},
+        {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0},
+        {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 39},
+        {39, 3, 3, -1, 0, 1, 2, 3, 4, 9, 9, 9, -1, -1, 38, 39},
+        {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    };
+    float x[STEP * N], y[32 * N];
+    uint64_t seed = 5;
+    for (int i = 0; i < STEP * N; i++) {
+        x[i] = random_float(&seed);
+    }
+    EACH_LEVEL
+    {
+        for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
+            for (int i = 0; i < 32 * N; i++) {
+                y[i] = GUARD;
+            }
+            kernels->gather_columns(x, STEP, offsets[o], N, y, 32);
+            for (int i = 0; i < 32 * N; i++) {
+                const int32_t at = i % 32 < 16 ? offsets[o][i % 32] : 0;
+                assert_true(y[i] == (i % 32 >= 16 ? GUARD : at < 0 ? 0 : x[i / 32 * STEP + at]));
+            }
+        }
+    }
+}
+
+static void taps_are_chains_in_order(void **state)
+{
+    (void)state;
+    enum { MAX = 150 };
+    float x[2 * MAX], y[MAX + 1];
+    const float w[3] = {0.3f, -1.7f, 2.1f}, bias = 0.7f;
+    const int64_t offsets[3] = {5, 0, 131};
+    uint64_t seed = 6;
+    for (int i = 0; i < 2 * MAX; i++) {
+        x[i] = random_float(&seed);
+    }
+    EACH_LEVEL
+    {
+        for (int n = 0; n <= MAX; n++) {
+            y[n] = GUARD;
+            kernels->taps(x, offsets, w, 3, n % 2 ? &bias : NULL, y, n);
+            for (int i = 0; i < n; i++) {
+                float sum = 0;
+                for (int t = 0; t < 3; t++) {
+                    const float in = x[offsets[t] + i], product = w[t] * in;
+                    sum = isa == SC_ISA_BASE ? product + sum : fmaf(w[t], in, sum);
+                }
+                assert_true(y[i] == (n % 2 ? sum + bias : sum));
+            }
+            assert_true(y[n] == GUARD);
+        }
+    }
+}
+
 static void best_obeys_sc_cpu(void **state)
 {
     (void)state;
@@ -457,6 +519,8 @@ int main(void)
         cmocka_unit_test(exp_sum_writes_exp_and_returns_its_sum),
         cmocka_unit_test(scale_shift_rounds_each_step),
         cmocka_unit_test(scale_and_axpy_equal_c),
+        cmocka_unit_test(columns_are_gathered_and_zeros_outside),
+        cmocka_unit_test(taps_are_chains_in_order),
         cmocka_unit_test(best_obeys_sc_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What convolutions read: columns of windows for products, and planes under few taps. */
+#include "ops/kernels/level.h"
+#include "ops/kernels/vec.h"
+
+/* Whether lanes that are wanted lie one after the other; *first: where lane 0 would be. */
+static int in_order(const int32_t *offsets, int32_t *first)
+{
+    int lane = 0;
+    while (lane < 16 && offsets[lane] < 0) {
+        lane++;
+    }
+    *first = lane < 16 ? offsets[lane] - lane : 0;
+    int same = 1;
+    for (int j = 0; j < 16; j++) {
+        same &= offsets[j] < 0 || offsets[j] == *first + j;
+    }
+    return same;
+}
+
+void K(gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step)
+{
+    const w16 at = w_load(offsets);
+    const m16 mask = w_gt(at, w_set(-1));
+    int32_t first;
+    if (in_order(offsets, &first)) {
+        x += first;
+        for (int64_t i = 0; i < n; i++, x += x_step, y += y_step) {
+            v_store(y, v_load_mask(x, mask));
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++, x += x_step, y += y_step) {
+            v_store(y, v_gather(x, at, mask));
+        }
+    }
+}
+
+enum { TAP_VECTORS = 4 }; /* side by side */
+
+void K(taps)(
+    const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n)
+{
+    const v16 shift = v_set(bias != NULL ? *bias : 0.0f);
+    int64_t i = 0;
+    for (; i + TAP_VECTORS * 16 <= n; i += TAP_VECTORS * 16) {
+        v16 sum[TAP_VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < TAP_VECTORS; v++) {
+            sum[v] = v_zero();
+        }
+        for (int64_t t = 0; t < n_taps; t++) {
+            const v16 weight = v_set(w[t]);
+            const float *from = x + offsets[t] + i;
+#pragma GCC unroll 4
+            for (int v = 0; v < TAP_VECTORS; v++) {
+                sum[v] = v_fma(weight, v_load(from + v * 16), sum[v]);
+            }
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < TAP_VECTORS; v++) {
+            v_store(y + i + v * 16, bias != NULL ? v_add(sum[v], shift) : sum[v]);
+        }
+    }
+    for (; i < n; i += 16) {
+        const int rest = n - i < 16 ? (int)(n - i) : 16;
+        v16 sum = v_zero();
+        for (int64_t t = 0; t < n_taps; t++) {
+            sum = v_fma(v_set(w[t]), v_load_n(x + offsets[t] + i, rest), sum);
+        }
+        v_store_n(y + i, bias != NULL ? v_add(sum, shift) : sum, rest);
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A convolution with all its sizes, and the ways to run it. All give the same bits: each output is one chain of fused
+ * multiply-adds over channels and kernel entries in order, entries outside of the input being zeros. */
+#ifndef SC_OPS_NN_CONV_WAYS_H
+#define SC_OPS_NN_CONV_WAYS_H
+
+#include "ops/nn/product.h"
+#include "ops/nn/window.h"
+
+/* What prepare chose: a way of products (windows as rows, against weights as columns), or one of these. */
+enum {
+    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32: weights as rows, against windows as columns */
+    SC_CONV_DEPTHWISE /* f32, one channel a group, one or two axes */
+};
+
+struct sc_conv {
+    const struct sc_call *call;
+    const struct sc_tensor *x, *w, *bias, *y; /* bias may be NULL */
+    struct sc_window window;
+    int64_t groups, channels, maps, K; /* channels and maps of one group; K: multiply-adds of an output */
+    int64_t in_count, positions; /* elements of a plane in and out */
+    int64_t strides[SC_MAX_AXES]; /* of a plane of x */
+};
+
+size_t sc_conv_rows_scratch(const struct sc_conv *conv);
+void sc_conv_rows_run(const struct sc_conv *conv);
+void sc_conv_rows_pack(
+    const struct sc_kernels *kernels, struct sc_team *team, const struct sc_tensor *w, int64_t groups, void *packed);
+
+size_t sc_conv_columns_scratch(const struct sc_conv *conv);
+void sc_conv_columns_run(const struct sc_conv *conv);
+
+size_t sc_conv_depthwise_scratch(const struct sc_conv *conv);
+void sc_conv_depthwise_run(const struct sc_conv *conv);
+
+static inline size_t sc_conv_align(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+#endif
