@@ -8,9 +8,8 @@
 
 #include "decode/context.h"
 #include "decode/decoder_parts.h"
-#include "decode/pairs.h"
+#include "decode/rewrite.h"
 #include "ops/kernels/kernels.h"
-#include "passes/passes.h"
 
 static int find_logits(const struct sc_graph *graph)
 {
@@ -84,8 +83,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
     SC_TRY(sc_sample_check(&decoder->options.sample));
-    SC_TRY(sc_passes_rewrite(decoder->model));
-    SC_TRY(sc_pairs_find(decoder->model, &decoder->n_pairs, &decoder->pairs));
+    SC_TRY(sc_decode_rewrite(decoder->model, &decoder->n_pairs, &decoder->pairs));
     decoder->logits = find_logits(graph);
     if (decoder->logits < 0) {
         return sc_fail(SC_UNSUPPORTED, "the model has no output 'logits': it does not generate text");

@@ -70,7 +70,8 @@ static enum sc_status find_attention(struct sc_finder *finder, int n)
 {
     const struct sc_node *node = &finder->graph->nodes[n];
     const int key = node_in(node, 4), value = node_in(node, 5);
-    if (can_be_paged(finder, key, node_out(node, 1)) && can_be_paged(finder, value, node_out(node, 2))) {
+    if (can_be_paged(finder, key, node_out(node, 1)) && can_be_paged(finder, value, node_out(node, 2)) &&
+        finder->readers[node->out[1]] == 0 && finder->readers[node->out[2]] == 0) {
         SC_TRY(add_paged(finder, n, key, node->out[1], true, 0));
         SC_TRY(add_paged(finder, n, value, node->out[2], false, 0));
     }
@@ -86,7 +87,7 @@ static int attention_input(const struct sc_finder *finder, int value)
     for (int n = 0; n < finder->graph->n_nodes; n++) {
         const struct sc_node *node = &finder->graph->nodes[n];
         for (int i = 0; i < node->n_in; i++) {
-            if (node->in[i] == value) {
+            if (node->in[i] == value && !node->dead) {
                 return is_op(node, "Attention") && (i == 1 || i == 2) && node_in(node, 4) < 0 ? i : -1;
             }
         }
@@ -185,7 +186,7 @@ static enum sc_status count_uses(struct sc_finder *finder)
         finder->is_output[graph->outputs[o]] = true;
     }
     for (int m = 0; m < graph->n_nodes; m++) {
-        for (int i = 0; i < graph->nodes[m].n_in; i++) {
+        for (int i = 0; i < graph->nodes[m].n_in && !graph->nodes[m].dead; i++) {
             if (graph->nodes[m].in[i] >= 0) {
                 finder->readers[graph->nodes[m].in[i]]++;
             }
@@ -200,6 +201,9 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
     SC_TRY(count_uses(&finder));
     for (int m = 0; m < model->graph->n_nodes; m++) {
         const struct sc_node *node = &model->graph->nodes[m];
+        if (node->dead) {
+            continue;
+        }
         if (is_op(node, "Attention")) {
             SC_TRY(find_attention(&finder, m));
         } else if (is_op(node, "TensorScatter")) {

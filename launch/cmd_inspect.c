@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decode/pairs.h"
+#include "decode/rewrite.h"
 #include "launch/app.h"
 #include "ops/op.h"
 #include "ops/schema.h"
@@ -132,7 +133,7 @@ static enum sc_status print_pairs(struct sc_model *model)
     static const char *const kinds[] = {"paged, appended in place", "dense, made anew each step"};
     struct sc_state_pair *pairs;
     int n;
-    if (sc_pairs_find(model, &n, &pairs) != SC_OK) {
+    if (sc_decode_rewrite(model, &n, &pairs) != SC_OK && sc_pairs_find(model, &n, &pairs) != SC_OK) {
         printf("states\n  %s\n", sc_error_last()->text);
         return SC_OK;
     }
@@ -154,8 +155,10 @@ static enum sc_status inspect(struct sc_model *model)
     print_values(model, "inputs", model->graph->n_inputs, model->graph->inputs);
     print_values(model, "outputs", model->graph->n_outputs, model->graph->outputs);
     SC_TRY(sc_pass_functions(model)); /* operators and states are those of what functions come to */
-    SC_TRY(print_pairs(model));
-    const enum sc_status status = count_operators(model->graph, &n, &capacity, &counts);
+    enum sc_status status = count_operators(model->graph, &n, &capacity, &counts);
+    if (status == SC_OK) {
+        status = print_pairs(model);
+    }
     if (status == SC_OK) {
         const int missing = print_operators(n, counts);
         printf("%d of %d operators are not supported\n", missing, n);

@@ -6,7 +6,7 @@
 
 #include "decode/context.h"
 #include "decode/feeds.h"
-#include "decode/pairs.h"
+#include "decode/rewrite.h"
 #include "launch/app.h"
 #include "launch/inputs.h"
 #include "partitioner/report.h"
@@ -72,8 +72,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     bool *is_state;
     const char *table;
     SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
-    SC_TRY(sc_passes_rewrite(run->model));
-    SC_TRY(sc_pairs_find(run->model, &run->n_pairs, &run->pairs));
+    SC_TRY(sc_decode_rewrite(run->model, &run->n_pairs, &run->pairs));
     SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
     SC_TRY(input_facts(run, planning.context, &given));
     SC_TRY(sc_kernels_best(&planning.kernels));

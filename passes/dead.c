@@ -4,6 +4,7 @@
  *   x ─┬─ Relu ── y (output)          becomes          x ── Relu ── y
  *      └─ Exp ── z
  */
+#include "passes/edit.h"
 #include "passes/passes.h"
 
 static void read_bodies(const struct sc_node *node, bool *read)
@@ -24,6 +25,24 @@ static void read_bodies(const struct sc_node *node, bool *read)
     }
 }
 
+bool sc_node_mark_reads(const struct sc_node *node, bool *read)
+{
+    bool live = false;
+    for (int o = 0; o < node->n_out && !node->dead; o++) {
+        live |= node->out[o] >= 0 && read[node->out[o]];
+    }
+    if (!live) {
+        return false;
+    }
+    for (int i = 0; i < node->n_in; i++) {
+        if (node->in[i] >= 0) {
+            read[node->in[i]] = true;
+        }
+    }
+    read_bodies(node, read);
+    return true;
+}
+
 enum sc_status sc_pass_dead(struct sc_graph *graph)
 {
     struct sc_arena passing = {0};
@@ -35,21 +54,7 @@ enum sc_status sc_pass_dead(struct sc_graph *graph)
         read[graph->outputs[o]] = true;
     }
     for (int n = graph->n_nodes - 1; n >= 0; n--) {
-        struct sc_node *node = &graph->nodes[n];
-        bool live = false;
-        for (int o = 0; o < node->n_out; o++) {
-            live |= node->out[o] >= 0 && read[node->out[o]];
-        }
-        node->dead |= !live;
-        if (node->dead) {
-            continue;
-        }
-        for (int i = 0; i < node->n_in; i++) {
-            if (node->in[i] >= 0) {
-                read[node->in[i]] = true;
-            }
-        }
-        read_bodies(node, read);
+        graph->nodes[n].dead = !sc_node_mark_reads(&graph->nodes[n], read);
     }
     sc_arena_release(&passing);
     return SC_OK;

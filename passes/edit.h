@@ -35,4 +35,8 @@ enum sc_status sc_edit_node(struct sc_edit *edit, const struct sc_node *like, co
 /* What messages and new names call the node: its name, or its first output's. */
 const char *sc_edit_label(const struct sc_graph *graph, const struct sc_node *node);
 
+/* read: per value of the graph. Unless the node is dead or none of its outputs is read, marks what it and its bodies
+ * read, and returns true. */
+bool sc_node_mark_reads(const struct sc_node *node, bool *read);
+
 #endif

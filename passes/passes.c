@@ -4,10 +4,13 @@
 
 #include "ops/schema.h"
 
-enum sc_status sc_passes_rewrite(struct sc_model *model)
+enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options)
 {
+    const struct sc_pass_options none = {0};
+    options = options ? options : &none;
     SC_TRY(sc_pass_functions(model));
-    return sc_check_graph(model->graph);
+    SC_TRY(sc_check_graph(model->graph));
+    return options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options);
 }
 
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels)

@@ -4,6 +4,7 @@
 #define SC_PASSES_PASSES_H
 
 #include "exec/infer.h"
+#include "passes/symbolic.h"
 
 /* Passes never look at the plan, so that every number of ranks computes the same. They may remove values, never rename
  * one; a node keeps the file nodes it came from. They read the content of small weights only. Each is one file, with
@@ -12,15 +13,43 @@
  *   sc_model_open ──► sc_passes_rewrite ──► state pairs are found and marked ──► sc_passes_run ──► partitioner
  */
 
-/* What the model is made of, in order: functions become their nodes, then the graph is checked (sc_check_graph).
- * Afterwards every node is an operator that there is a kernel for. Does nothing the second time. */
-enum sc_status sc_passes_rewrite(struct sc_model *model);
+/* Symbols of the sizes that a decoder promises. */
+enum { SC_PASS_PAST, SC_PASS_NEW };
+
+enum sc_pass_content {
+    SC_PASS_ANYTHING,
+    SC_PASS_ONES, /* every element is 1 */
+    SC_PASS_POSITIONS /* PAST and on, along the last dim */
+};
+
+/* What an input is fed with, each time: there are NEW tokens, at least 1, after PAST others. */
+struct sc_pass_input {
+    int value; /* graph input */
+    int next; /* a state: the graph output that is fed here the next time, PAST being 0 the first time; else -1 */
+    int rank; /* at most SC_SYMBOLIC_RANK */
+    struct sc_size dims[SC_SYMBOLIC_RANK];
+    enum sc_pass_content content;
+};
+
+struct sc_pass_options {
+    int n_inputs; /* 0: inputs are what the file says */
+    const struct sc_pass_input *inputs;
+    unsigned without; /* bits of SC_PASS_...: left out, for tests */
+};
+
+enum { SC_PASS_ATTENTION = 1 };
+
+/* What the model is made of, in order: functions become their nodes, the graph is checked (sc_check_graph), then
+ * attention is put together. Afterwards every node is an operator that there is a kernel for. Does nothing the second
+ * time. options NULL: zeros. */
+enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
 /* What follows from facts, in order: infer, fold, identity, dead. The graph's values have their facts afterwards. Fails
  * as infer does: this is also where a model's types and shapes are found to be wrong. */
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
 
 enum sc_status sc_pass_functions(struct sc_model *model);
+enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels);
 enum sc_status sc_pass_fold(struct sc_graph *graph);
 enum sc_status sc_pass_identity(struct sc_graph *graph);

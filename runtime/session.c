@@ -91,7 +91,7 @@ static enum sc_status prepare(struct sc_session *session)
         SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
     }
     SC_TRY(make_team(session));
-    SC_TRY(sc_passes_rewrite(session->model));
+    SC_TRY(sc_passes_rewrite(session->model, NULL));
     SC_TRY(check_outputs(session->model->graph));
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));

@@ -7,7 +7,7 @@ static void calls_compute_what_their_functions_say(void **state)
     (void)state;
     struct graph_case c;
     graph_open(&c, "functions");
-    assert_ok(sc_passes_rewrite(c.model));
+    assert_ok(sc_passes_rewrite(c.model, NULL));
     assert_ok(sc_passes_run(c.model, c.kernels));
     graph_compile(&c, NULL);
     for (int set = 0; set < graph_n_sets(&c); set++) {
@@ -21,7 +21,7 @@ static void no_call_is_left_and_origins_are_the_calls(void **state)
     (void)state;
     struct graph_case c;
     graph_open(&c, "functions");
-    assert_ok(sc_passes_rewrite(c.model));
+    assert_ok(sc_passes_rewrite(c.model, NULL));
     const struct sc_graph *graph = c.model->graph;
     int last = -1;
     for (int n = 0; n < graph->n_nodes; n++) {
@@ -51,7 +51,7 @@ static void values_of_the_file_keep_their_names(void **state)
     for (int i = 0; i < 10; i++) {
         before[i] = sc_graph_find(graph, names[i]);
     }
-    assert_ok(sc_passes_rewrite(c.model));
+    assert_ok(sc_passes_rewrite(c.model, NULL));
     assert_true(graph->n_values > n_values);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(sc_graph_find(graph, names[i]), before[i]);
@@ -66,10 +66,10 @@ static void a_second_time_changes_nothing(void **state)
     (void)state;
     struct graph_case c;
     graph_open(&c, "functions");
-    assert_ok(sc_passes_rewrite(c.model));
+    assert_ok(sc_passes_rewrite(c.model, NULL));
     const struct sc_node *nodes = c.model->graph->nodes;
     const int n = c.model->graph->n_nodes;
-    assert_ok(sc_passes_rewrite(c.model));
+    assert_ok(sc_passes_rewrite(c.model, NULL));
     assert_ptr_equal(c.model->graph->nodes, nodes);
     assert_int_equal(c.model->graph->n_nodes, n);
     graph_close(&c);
@@ -89,7 +89,7 @@ static void bad_calls_are_refused(void **state)
         {"functions_doubling", "the model's functions come to more than", SC_LIMIT}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct sc_model *model = graph_model(cases[k].model);
-        assert_fails(cases[k].code, cases[k].words, sc_passes_rewrite(model));
+        assert_fails(cases[k].code, cases[k].words, sc_passes_rewrite(model, NULL));
         sc_model_close(model);
     }
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * States are found by name first, since passes have to know which inputs grow; what they join them to decides after. */
+#include "decode/rewrite.h"
+
+#include "decode/feeds.h"
+#include "decode/pairs.h"
+#include "passes/passes.h"
+
+/* A state that is made anew each step: what grows is as long as the past. */
+static bool describe_state(const struct sc_state_pair *pair, struct sc_pass_input *input)
+{
+    if (pair->kind != SC_STATE_DENSE || pair->rank > SC_SYMBOLIC_RANK) {
+        return false;
+    }
+    *input = (struct sc_pass_input){.value = pair->in, .next = pair->out, .rank = pair->rank};
+    for (int d = 0; d < pair->rank; d++) {
+        input->dims[d].constant = pair->dims[d];
+        input->dims[d].symbol[SC_PASS_PAST] = pair->dims[d] == 0;
+    }
+    return true;
+}
+
+static enum sc_status describe(struct sc_model *model, int n_pairs, const struct sc_state_pair *pairs,
+    struct sc_pass_options *options, struct sc_pass_input **inputs)
+{
+    const struct sc_graph *graph = model->graph;
+    *inputs = sc_arena_array(&model->arena, (size_t)graph->n_inputs + 1, sizeof **inputs);
+    if (!*inputs) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const int p = sc_pairs_find_input(pairs, n_pairs, graph->inputs[i]);
+        struct sc_pass_input *input = &(*inputs)[options->n_inputs];
+        const bool known = p >= 0
+            ? describe_state(&pairs[p], input)
+            : graph->values[graph->inputs[i]].weight < 0 && sc_feeds_describe(graph, graph->inputs[i], input);
+        options->n_inputs += known;
+    }
+    options->inputs = *inputs;
+    return SC_OK;
+}
+
+enum sc_status sc_decode_rewrite(struct sc_model *model, int *n, struct sc_state_pair **pairs)
+{
+    struct sc_pass_options options = {0};
+    struct sc_pass_input *inputs;
+    SC_TRY(sc_pass_functions(model));
+    SC_TRY(sc_pairs_find(model, n, pairs));
+    if (*n > 0) {
+        SC_TRY(describe(model, *n, *pairs, &options, &inputs));
+    }
+    SC_TRY(sc_passes_rewrite(model, &options));
+    return sc_pairs_find(model, n, pairs);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Attention as exporters write it becomes the operator Attention, which appends to caches in place and never makes the
+ * scores of all heads at once.
+ *
+ *   past_k ─┐
+ *           ├─ Concat ─┬───────────────────────────────── present_k
+ *   k ──────┘          └─ repeat ── Transpose ─ Mul(c) ─┐
+ *   q ─────────────────────────────────────────  Mul(c) ─ MatMul ─ Add ─ Softmax ─┐
+ *   positions ─ LessOrEqual ─ Where(0, -inf) ──────────────────────┘              ├─ MatMul ── y
+ *   past_v ─┐                                                                     │
+ *           ├─ Concat ─┬─ repeat ─────────────────────────────────────────────────┘
+ *   v ──────┘          └───────────────────────────────── present_v
+ *
+ *   becomes    y, present_k, present_v = Attention(q, k, v, past_k, past_v; scale = c·c, is_causal = 1)
+ *
+ * `repeat` (Unsqueeze, Expand, Reshape), the factors, a guard against rows that see nothing and the past are each
+ * optional. A mask is left out where it is proven to hide nothing, or to be causal; else it stays an input. Not the
+ * same bits: sums over keys are taken in the operator's order. */
+#include <string.h>
+
+#include "passes/attention_parts.h"
+#include "passes/edit.h"
+#include "ops/kernels/kernels.h"
+#include "passes/passes.h"
+
+struct attention_pass {
+    struct sc_model *model;
+    struct sc_graph *graph;
+    struct sc_arena scratch;
+    struct sc_symbolics symbolics;
+    struct sc_fact *facts;
+    const struct sc_pass_options *options;
+    bool *unproven; /* per described input: its sizes are not what was promised */
+    int n;
+    struct sc_attention_match *matches;
+    int *match_of_final; /* per node: match, or -1 */
+    int *match_of_concat;
+    int *match_of_cache; /* per value: match whose past or present it is, or -1 */
+};
+
+static bool has_softmax(const struct sc_graph *graph)
+{
+    for (int n = 0; n < graph->n_nodes; n++) {
+        if (!graph->nodes[n].dead && strcmp(graph->nodes[n].op, "Softmax") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Dims of an input as the file declares them: its first few names of dims are symbols, the others unknown. */
+static enum sc_status declared_input(struct attention_pass *pass, int value, int64_t *names, struct sc_symbolic *out)
+{
+    const struct sc_fact *fact = &pass->graph->values[value].fact;
+    struct sc_size dims[SC_SYMBOLIC_RANK] = {{0}};
+    if (fact->kind != SC_KIND_TENSOR || fact->rank < 0 || fact->rank > SC_SYMBOLIC_RANK) {
+        return SC_OK;
+    }
+    for (int d = 0; d < fact->rank; d++) {
+        int k = 0;
+        while (fact->dims[d] < SC_DIM_UNKNOWN && k < SC_SYMBOLS && names[k] && names[k] != fact->dims[d]) {
+            k++;
+        }
+        if (fact->dims[d] == SC_DIM_UNKNOWN || k == SC_SYMBOLS || fact->dims[d] > INT32_MAX) {
+            return SC_OK;
+        }
+        if (fact->dims[d] < 0) {
+            names[k] = fact->dims[d];
+            dims[d].symbol[k] = 1;
+        } else {
+            dims[d].constant = fact->dims[d];
+        }
+    }
+    out->dims = sc_arena_array(pass->symbolics.arena, (size_t)fact->rank, sizeof *out->dims);
+    if (!out->dims) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(out->dims, dims, (size_t)fact->rank * sizeof *dims);
+    out->rank = fact->rank;
+    return SC_OK;
+}
+
+static enum sc_status described_input(struct attention_pass *pass, const struct sc_pass_input *input)
+{
+    struct sc_symbolic *out = &pass->symbolics.values[input->value];
+    struct sc_arena *arena = pass->symbolics.arena;
+    *out = (struct sc_symbolic){.rank = input->rank};
+    out->dims = sc_arena_array(arena, (size_t)input->rank, sizeof *out->dims);
+    out->form = sc_arena_alloc(arena, sizeof *out->form);
+    if (!out->dims || !out->form) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(out->dims, input->dims, (size_t)input->rank * sizeof *out->dims);
+    if (input->content != SC_PASS_ANYTHING) {
+        out->kind = SC_SYMBOLIC_FORM;
+        out->form->base = (struct sc_size){.constant = input->content == SC_PASS_ONES};
+        if (input->content == SC_PASS_POSITIONS) {
+            out->form->base.symbol[SC_PASS_PAST] = 1;
+            out->form->index[input->rank - 1] = 1;
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status evaluate(struct attention_pass *pass)
+{
+    struct sc_symbolics *s = &pass->symbolics;
+    const struct sc_graph *graph = pass->graph;
+    const struct sc_pass_options *options = pass->options;
+    int64_t names[SC_SYMBOLS] = {0};
+    *s = (struct sc_symbolics){.graph = graph, .facts = pass->facts, .arena = &pass->scratch};
+    s->values = sc_arena_array(s->arena, (size_t)graph->n_values + 1, sizeof *s->values);
+    if (!s->values) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        s->values[v].rank = -1;
+    }
+    if (options->n_inputs) {
+        s->least[SC_PASS_NEW] = 1;
+        for (int i = 0; i < options->n_inputs; i++) {
+            SC_TRY(pass->unproven[i] ? SC_OK : described_input(pass, &options->inputs[i]));
+        }
+    } else {
+        for (int i = 0; i < graph->n_inputs; i++) {
+            const int value = graph->inputs[i];
+            SC_TRY(graph->values[value].weight >= 0 ? SC_OK : declared_input(pass, value, names, &s->values[value]));
+        }
+    }
+    return sc_symbolics_run(s);
+}
+
+/* The next past of a state is one step longer, by induction from an empty one: only if the graph makes it so. */
+static bool continues(const struct attention_pass *pass, const struct sc_pass_input *input)
+{
+    const struct sc_symbolic *next = &pass->symbolics.values[input->next];
+    bool same = next->rank == input->rank;
+    for (int d = 0; same && d < input->rank; d++) {
+        struct sc_size want = input->dims[d];
+        want.symbol[SC_PASS_NEW] += want.symbol[SC_PASS_PAST];
+        same = sc_size_equal(&want, &next->dims[d]);
+    }
+    return same;
+}
+
+/* Until every state that is taken for granted is proven. */
+static enum sc_status evaluate_states(struct attention_pass *pass)
+{
+    const struct sc_pass_options *options = pass->options;
+    pass->unproven = sc_arena_array(&pass->scratch, (size_t)options->n_inputs + 1, sizeof *pass->unproven);
+    if (!pass->unproven) {
+        return SC_NO_MEMORY;
+    }
+    for (int round = 0; round <= options->n_inputs; round++) {
+        SC_TRY(evaluate(pass));
+        bool all = true;
+        for (int i = 0; i < options->n_inputs; i++) {
+            const struct sc_pass_input *input = &options->inputs[i];
+            if (!pass->unproven[i] && input->next >= 0 && !continues(pass, input)) {
+                pass->unproven[i] = true;
+                all = false;
+            }
+        }
+        if (all) {
+            break;
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status find(struct attention_pass *pass)
+{
+    const struct sc_graph *graph = pass->graph;
+    int n = 0;
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const struct sc_node *node = &graph->nodes[i];
+        n += !node->dead && strcmp(node->op, "Softmax") == 0;
+    }
+    pass->matches = sc_arena_array(&pass->scratch, (size_t)n + 1, sizeof *pass->matches);
+    if (!pass->matches) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < graph->n_nodes && pass->n < n; i++) {
+        const struct sc_node *node = &graph->nodes[i];
+        if (!node->dead && !node->domain[0] && strcmp(node->op, "MatMul") == 0 &&
+            sc_attention_find(&pass->symbolics, i, &pass->matches[pass->n])) {
+            pass->n++;
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status index_matches(struct attention_pass *pass)
+{
+    const struct sc_graph *graph = pass->graph;
+    pass->match_of_final = sc_arena_array(&pass->scratch, (size_t)graph->n_nodes + 1, sizeof(int));
+    pass->match_of_concat = sc_arena_array(&pass->scratch, (size_t)graph->n_nodes + 1, sizeof(int));
+    pass->match_of_cache = sc_arena_array(&pass->scratch, (size_t)graph->n_values + 1, sizeof(int));
+    if (!pass->match_of_final || !pass->match_of_concat || !pass->match_of_cache) {
+        return SC_NO_MEMORY;
+    }
+    for (int n = 0; n < graph->n_nodes; n++) {
+        pass->match_of_final[n] = pass->match_of_concat[n] = -1;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        pass->match_of_cache[v] = -1;
+    }
+    for (int m = 0; m < pass->n; m++) {
+        struct sc_attention_match *match = &pass->matches[m];
+        const struct sc_attention_rows *rows[2] = {&match->k, &match->v};
+        for (int r = 0; r < 2 && match->k.past >= 0; r++) { /* one cache, one attention */
+            match->dropped |= pass->match_of_cache[rows[r]->past] >= 0 || match->k.past == match->v.past;
+        }
+        if (match->dropped) {
+            continue;
+        }
+        pass->match_of_final[match->final] = m;
+        for (int r = 0; r < 2 && rows[r]->past >= 0; r++) {
+            pass->match_of_concat[rows[r]->concat] = m;
+            pass->match_of_cache[rows[r]->past] = pass->match_of_cache[rows[r]->present] = m;
+        }
+    }
+    return SC_OK;
+}
+
+static bool is_applied(const struct attention_pass *pass, int match)
+{
+    return match >= 0 && !pass->matches[match].dropped;
+}
+
+/* What is read once the matches have taken their places; a match's own caches count only where others read them. */
+static void mark_reads(const struct attention_pass *pass, bool *read)
+{
+    const struct sc_graph *graph = pass->graph;
+    for (int v = 0; v < graph->n_values; v++) {
+        read[v] = false;
+    }
+    for (int o = 0; o < graph->n_outputs; o++) {
+        read[graph->outputs[o]] = !is_applied(pass, pass->match_of_cache[graph->outputs[o]]);
+    }
+    for (int n = graph->n_nodes - 1; n >= 0; n--) {
+        if (is_applied(pass, pass->match_of_concat[n])) {
+            continue;
+        }
+        if (!is_applied(pass, pass->match_of_final[n])) {
+            (void)sc_node_mark_reads(&graph->nodes[n], read);
+            continue;
+        }
+        const struct sc_attention_match *match = &pass->matches[pass->match_of_final[n]];
+        if (read[graph->nodes[n].out[0]] || match->k.past >= 0) {
+            read[match->q] = read[match->k.value] = read[match->v.value] = true;
+            if (match->mask >= 0) {
+                read[match->mask] = true;
+            }
+        }
+    }
+}
+
+/* Drops matches whose caches others read, or whose softmax somebody wants to see: nothing would be gained. */
+static enum sc_status drop_shared(struct attention_pass *pass)
+{
+    bool *read = sc_arena_array(&pass->scratch, (size_t)pass->graph->n_values + 1, sizeof *read);
+    if (!read) {
+        return SC_NO_MEMORY;
+    }
+    for (bool again = true; again;) {
+        again = false;
+        mark_reads(pass, read);
+        for (int m = 0; m < pass->n; m++) {
+            struct sc_attention_match *match = &pass->matches[m];
+            const bool cached = match->k.past >= 0;
+            if (!match->dropped &&
+                (read[pass->graph->nodes[match->softmax].out[0]] ||
+                    (cached &&
+                        (read[match->k.past] || read[match->k.present] || read[match->v.past] ||
+                            read[match->v.present])))) {
+                match->dropped = again = true;
+            }
+        }
+    }
+    return SC_OK;
+}
+
+/* The file's nodes that the match stands for; the second product comes last, which is where a plan puts it. */
+static enum sc_status join_origins(
+    const struct attention_pass *pass, const struct sc_attention_match *match, struct sc_node *node)
+{
+    const struct sc_graph *graph = pass->graph;
+    const int parts[5] = {match->k.concat, match->v.concat, match->scores, match->softmax, match->final};
+    int n = 0;
+    for (int p = 0; p < 5; p++) {
+        n += parts[p] < 0 ? 0 : graph->nodes[parts[p]].n_origins;
+    }
+    int *origins = sc_arena_array(graph->arena, (size_t)n, sizeof *origins);
+    if (!origins) {
+        return SC_NO_MEMORY;
+    }
+    node->n_origins = 0;
+    for (int p = 0; p < 5; p++) {
+        for (int o = 0; parts[p] >= 0 && o < graph->nodes[parts[p]].n_origins; o++) {
+            origins[node->n_origins++] = graph->nodes[parts[p]].origins[o];
+        }
+    }
+    node->origins = origins;
+    return SC_OK;
+}
+
+static enum sc_status set_attributes(
+    struct sc_graph *graph, const struct sc_attention_match *match, struct sc_node *node)
+{
+    node->attributes = sc_arena_array(graph->arena, 2, sizeof *node->attributes);
+    if (!node->attributes) {
+        return SC_NO_MEMORY;
+    }
+    node->n_attributes = 2;
+    node->attributes[0] =
+        (struct sc_attribute){.name = "scale", .type = SC_ATTRIBUTE_FLOAT, .n = 1, .u.f = (float)match->scale};
+    node->attributes[1] =
+        (struct sc_attribute){.name = "is_causal", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = match->causal};
+    return SC_OK;
+}
+
+/* K as [batch, heads, rows, width], where the file has rows before heads. */
+static enum sc_status append_turn(
+    struct sc_edit *edit, const struct sc_node *like, const struct sc_fact *from, int *value)
+{
+    static const int64_t perm[4] = {0, 2, 1, 3};
+    struct sc_node turn;
+    int turned;
+    SC_TRY(sc_edit_value(edit, sc_edit_label(edit->graph, like), "keys", &turned));
+    edit->graph->values[turned].fact.kind = SC_KIND_TENSOR;
+    edit->graph->values[turned].fact.type = from->type;
+    SC_TRY(sc_edit_node(edit, like, "Transpose", 23, 1, value, 1, &turned, &turn));
+    turn.attributes = sc_arena_alloc(edit->graph->arena, sizeof *turn.attributes);
+    if (!turn.attributes) {
+        return SC_NO_MEMORY;
+    }
+    turn.n_attributes = 1;
+    *turn.attributes = (struct sc_attribute){.name = "perm", .type = SC_ATTRIBUTE_INTS, .n = 4, .u.ints = perm};
+    *value = turned;
+    return sc_edit_append(edit, &turn);
+}
+
+static enum sc_status append_attention(struct attention_pass *pass, struct sc_edit *edit, const struct sc_node *final,
+    const struct sc_attention_match *match)
+{
+    const bool cached = match->k.past >= 0;
+    int in[6] = {match->q, match->k.value, match->v.value, match->mask, match->k.past, match->v.past};
+    const int out[3] = {final->out[0], match->k.present, match->v.present};
+    struct sc_node node;
+    if (match->k.turned) {
+        SC_TRY(append_turn(edit, final, &pass->facts[in[1]], &in[1]));
+    }
+    SC_TRY(sc_edit_node(edit, final, "Attention", 23,
+        cached                 ? 6
+            : match->mask >= 0 ? 4
+                               : 3,
+        in, cached ? 3 : 1, out, &node));
+    node.index = final->index;
+    SC_TRY(set_attributes(pass->graph, match, &node));
+    /* the old nodes are still in the graph that matches speak of */
+    SC_TRY(join_origins(pass, match, &node));
+    return sc_edit_append(edit, &node);
+}
+
+static enum sc_status apply(struct attention_pass *pass)
+{
+    struct sc_edit edit;
+    int n, applied = 0;
+    for (int m = 0; m < pass->n; m++) {
+        applied += !pass->matches[m].dropped;
+    }
+    if (applied == 0) {
+        return SC_OK;
+    }
+    struct sc_graph old = *pass->graph;
+    sc_edit_open(&edit, pass->model);
+    const struct sc_node *nodes = sc_edit_graph(&edit, pass->graph, &n);
+    struct sc_graph *graph = pass->graph;
+    pass->graph = &old; /* matches are numbered by its nodes */
+    enum sc_status status = SC_OK;
+    for (int i = 0; i < n && status == SC_OK; i++) {
+        if (is_applied(pass, pass->match_of_final[i])) {
+            status = append_attention(pass, &edit, &nodes[i], &pass->matches[pass->match_of_final[i]]);
+        } else if (!is_applied(pass, pass->match_of_concat[i])) {
+            status = sc_edit_append(&edit, &nodes[i]);
+        }
+    }
+    pass->graph = graph;
+    return status == SC_OK ? sc_pass_dead(graph) : status;
+}
+
+static enum sc_status run(struct attention_pass *pass)
+{
+    const struct sc_graph *graph = pass->graph;
+    pass->facts = sc_arena_array(&pass->scratch, (size_t)graph->n_values + 1, sizeof *pass->facts);
+    if (!pass->facts) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        pass->facts[v] = graph->values[v].fact;
+    }
+    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), &pass->scratch, pass->facts));
+    SC_TRY(evaluate_states(pass));
+    SC_TRY(find(pass));
+    SC_TRY(index_matches(pass));
+    SC_TRY(drop_shared(pass));
+    return apply(pass);
+}
+
+enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options)
+{
+    if (!has_softmax(model->graph)) {
+        return SC_OK;
+    }
+    struct attention_pass pass = {.model = model, .graph = model->graph, .options = options};
+    const enum sc_status status = run(&pass);
+    sc_arena_release(&pass.scratch);
+    return status;
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Recognises attention backwards from its second product. Every step is proven from symbolic dims; what is not known is
+ * no match. */
+#include <math.h>
+#include <string.h>
+
+#include "passes/attention_parts.h"
+
+enum { MOST_STEPS = 16, MOST_MASKS = 4 };
+
+static const double hidden = -1e30; /* exp of a score plus this is 0 next to any that is not hidden */
+
+struct finder {
+    const struct sc_symbolics *s;
+    const struct sc_graph *graph;
+    struct sc_attention_match *match;
+    int n_masks, masks[MOST_MASKS]; /* added to the scores */
+    int n_tests, tests[MOST_MASKS]; /* Where nodes on the scores */
+    bool scaled_inside; /* a factor was met before a mask: then that mask is scaled too */
+};
+
+/* The operator that makes the value, or NULL. */
+static const struct sc_node *maker(const struct finder *f, int value, const char *op)
+{
+    const struct sc_graph_value *v = value < 0 ? NULL : &f->graph->values[value];
+    if (!v || v->place != SC_PLACE_NODE || v->producer < 0) {
+        return NULL;
+    }
+    const struct sc_node *node = &f->graph->nodes[v->producer];
+    return !node->dead && !node->domain[0] && v->output == 0 && (!op || strcmp(node->op, op) == 0) ? node : NULL;
+}
+
+static const struct sc_symbolic *known(const struct finder *f, int value)
+{
+    return &f->s->values[value];
+}
+
+/* The number that every element of the value is. */
+static bool number_of(const struct finder *f, int value, double *number)
+{
+    const struct sc_symbolic *x = value < 0 ? NULL : known(f, value);
+    if (!x || x->rank < 0 || x->kind != SC_SYMBOLIC_CHOICE) {
+        return false;
+    }
+    const int holds = sc_form_holds(f->s, x->form, x->rank, x->dims);
+    *number = holds ? x->yes : x->no;
+    return holds >= 0;
+}
+
+/* A Mul or Div of x by one number: x and the factor. */
+static bool peel_factor(const struct finder *f, int *value, double *factor)
+{
+    double number;
+    const struct sc_node *node = maker(f, *value, "Mul");
+    for (int i = 0; node && i < 2; i++) {
+        if (number_of(f, node->in[i], &number) && known(f, node->in[1 - i])->rank == 4 &&
+            known(f, node->in[i])->rank <= 4 && isfinite(number)) {
+            *factor *= number;
+            *value = node->in[1 - i];
+            return true;
+        }
+    }
+    node = maker(f, *value, "Div");
+    if (node && number_of(f, node->in[1], &number) && number != 0 && isfinite(number) &&
+        known(f, node->in[0])->rank == 4) {
+        *factor /= number;
+        *value = node->in[0];
+        return true;
+    }
+    return false;
+}
+
+/* Casts to the same type, dropouts that do nothing. */
+static bool peel_nothing(const struct finder *f, int *value)
+{
+    const struct sc_node *node = maker(f, *value, NULL);
+    if (!node) {
+        return false;
+    }
+    const bool cast = strcmp(node->op, "Cast") == 0 && f->s->facts[node->in[0]].type == f->s->facts[node->out[0]].type;
+    if (cast || strcmp(node->op, "Identity") == 0 || (strcmp(node->op, "Dropout") == 0 && node->n_in == 1)) {
+        *value = node->in[0];
+        return true;
+    }
+    return false;
+}
+
+/* Where(IsNaN(x), 0, x): rows that see nothing become 0, as in Attention. */
+static bool peel_guard(const struct finder *f, int *value)
+{
+    const struct sc_node *where = maker(f, *value, "Where");
+    const struct sc_node *test = where ? maker(f, where->in[0], "IsNaN") : NULL;
+    double zero;
+    if (test && test->in[0] == where->in[2] && number_of(f, where->in[1], &zero) && zero == 0) {
+        *value = where->in[2];
+        return true;
+    }
+    return false;
+}
+
+/* The value is scores: a product of rank 4, scaled and masked. Bounded depth. */
+static bool leads_to_product(const struct finder *f, int value, int depth)
+{
+    const struct sc_node *node = maker(f, value, NULL);
+    double number;
+    if (!node || depth == 0 || known(f, value)->rank != 4) {
+        return false;
+    }
+    if (strcmp(node->op, "MatMul") == 0) {
+        return true;
+    }
+    if (strcmp(node->op, "Add") == 0 || strcmp(node->op, "Mul") == 0) {
+        return leads_to_product(f, node->in[0], depth - 1) || leads_to_product(f, node->in[1], depth - 1);
+    }
+    if (strcmp(node->op, "Where") == 0) {
+        return (number_of(f, node->in[2], &number) && leads_to_product(f, node->in[1], depth - 1)) ||
+            (number_of(f, node->in[1], &number) && leads_to_product(f, node->in[2], depth - 1));
+    }
+    return (strcmp(node->op, "Div") == 0 || strcmp(node->op, "Cast") == 0) &&
+        leads_to_product(f, node->in[0], depth - 1);
+}
+
+static bool peel_mask(struct finder *f, int *value)
+{
+    const struct sc_node *add = maker(f, *value, "Add");
+    const struct sc_node *where = maker(f, *value, "Where");
+    double number;
+    if (add && f->n_masks < MOST_MASKS) {
+        const int scores = leads_to_product(f, add->in[0], 6) ? 0 : leads_to_product(f, add->in[1], 6) ? 1 : -1;
+        if (scores < 0) {
+            return false;
+        }
+        f->masks[f->n_masks++] = add->in[1 - scores];
+        *value = add->in[scores];
+        return true;
+    }
+    if (where && f->n_tests < MOST_MASKS) {
+        const int hiding = number_of(f, where->in[2], &number) ? 2 : number_of(f, where->in[1], &number) ? 1 : -1;
+        if (hiding < 0 || !(number <= hidden)) {
+            return false;
+        }
+        f->tests[f->n_tests++] = f->graph->values[*value].producer;
+        *value = where->in[3 - hiding];
+        return true;
+    }
+    return false;
+}
+
+/* Down to the product; false: something else is on the way. */
+static bool peel_scores(struct finder *f, int *value)
+{
+    bool scaled = false;
+    for (int step = 0; step < MOST_STEPS; step++) {
+        if (maker(f, *value, "MatMul")) {
+            return true;
+        }
+        if (peel_factor(f, value, &f->match->scale)) {
+            scaled = true;
+            continue;
+        }
+        const int before = f->n_masks;
+        if (!peel_nothing(f, value) && !peel_mask(f, value)) {
+            return false;
+        }
+        f->scaled_inside |= scaled && f->n_masks > before;
+    }
+    return false;
+}
+
+static bool same_dims(const struct sc_size *a, const struct sc_size *b, int n)
+{
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+/* repeat_kv: each head several times in a row, [b, h, t, w] → [b, h, 1, t, w] → [b, h, g, t, w] → [b, h g, t, w]. */
+static bool peel_repeat(const struct finder *f, int *value)
+{
+    const struct sc_node *reshape = maker(f, *value, "Reshape");
+    const struct sc_node *expand = reshape ? maker(f, reshape->in[0], "Expand") : NULL;
+    const struct sc_node *unsqueeze = expand ? maker(f, expand->in[0], "Unsqueeze") : NULL;
+    if (!unsqueeze) {
+        return false;
+    }
+    const struct sc_symbolic *from = known(f, unsqueeze->in[0]), *one = known(f, unsqueeze->out[0]);
+    const struct sc_symbolic *many = known(f, expand->out[0]), *to = known(f, reshape->out[0]);
+    if (from->rank != 4 || one->rank != 5 || many->rank != 5 || to->rank != 4) {
+        return false;
+    }
+    const struct sc_size *repeats = &many->dims[2], *heads = &from->dims[1];
+    const bool counted = sc_size_constant(repeats) && sc_size_constant(heads) && repeats->constant < INT32_MAX &&
+        heads->constant < INT32_MAX && sc_size_is(&to->dims[1], repeats->constant * heads->constant);
+    /* the new axis is the third: dims of one are told apart by what stands on both sides */
+    const bool inserted = same_dims(one->dims, from->dims, 2) && sc_size_is(&one->dims[2], 1) &&
+        same_dims(one->dims + 3, from->dims + 2, 2) && same_dims(many->dims, from->dims, 2) &&
+        same_dims(many->dims + 3, from->dims + 2, 2);
+    if (!counted || !inserted || !sc_size_equal(&to->dims[0], &from->dims[0]) ||
+        !same_dims(to->dims + 2, from->dims + 2, 2)) {
+        return false;
+    }
+    *value = unsqueeze->in[0];
+    return true;
+}
+
+/* Concat(past, new) along positions, from an input of the graph to an output. */
+static void find_past(const struct finder *f, struct sc_attention_rows *rows)
+{
+    const struct sc_node *concat = maker(f, rows->value, "Concat");
+    const struct sc_symbolic *joined = known(f, rows->value);
+    int64_t axis;
+    if (!concat || concat->n_in != 2 || joined->rank != 4 || sc_node_int(concat, "axis", 0, &axis) != SC_OK ||
+        (axis != 2 && axis != -2)) {
+        return;
+    }
+    const struct sc_graph_value *past = &f->graph->values[concat->in[0]];
+    bool is_output = false;
+    for (int o = 0; o < f->graph->n_outputs; o++) {
+        is_output |= f->graph->outputs[o] == rows->value;
+    }
+    if (past->place == SC_PLACE_INPUT && past->weight < 0 && is_output && concat->in[1] != concat->in[0]) {
+        rows->past = concat->in[0];
+        rows->present = rows->value;
+        rows->concat = f->graph->values[rows->value].producer;
+        rows->value = concat->in[1];
+    }
+}
+
+/* The last two dims change places: 1; K itself is [batch, rows, heads, width]: 2; else 0. */
+static int transposition(const struct sc_node *node)
+{
+    static const int64_t swap[4] = {0, 1, 3, 2}, turn[4] = {0, 2, 3, 1};
+    const int64_t *perm;
+    int n;
+    if (sc_node_ints(node, "perm", &n, &perm) != SC_OK || n != 4) {
+        return 0;
+    }
+    return memcmp(perm, swap, sizeof swap) == 0 ? 1 : memcmp(perm, turn, sizeof turn) == 0 ? 2 : 0;
+}
+
+static bool find_keys(struct finder *f, int value)
+{
+    struct sc_attention_rows *k = &f->match->k;
+    bool swapped = false;
+    for (int step = 0; step < MOST_STEPS; step++) {
+        const struct sc_node *transpose = maker(f, value, "Transpose");
+        if (peel_factor(f, &value, &f->match->scale) || peel_nothing(f, &value)) {
+            continue;
+        }
+        if (!swapped && transpose && transposition(transpose)) {
+            k->turned = transposition(transpose) == 2;
+            value = transpose->in[0];
+            swapped = true;
+            continue;
+        }
+        if (!swapped || k->turned || !peel_repeat(f, &value)) {
+            break;
+        }
+    }
+    k->value = value;
+    if (swapped && !k->turned) {
+        find_past(f, k);
+    }
+    return swapped;
+}
+
+static void find_values(struct finder *f, int value)
+{
+    while (peel_nothing(f, &value)) { }
+    (void)peel_repeat(f, &value);
+    f->match->v.value = value;
+    find_past(f, &f->match->v);
+}
+
+/* What is left out without a past of both would be wrong with one: keys and values go together. */
+static void settle_past(struct sc_attention_match *match)
+{
+    if ((match->k.past < 0) == (match->v.past < 0)) {
+        return;
+    }
+    struct sc_attention_rows *rows = match->k.past < 0 ? &match->v : &match->k;
+    rows->value = rows->present;
+    rows->past = rows->present = rows->concat = -1;
+}
+
+/* Heads, widths, rows and batch as Attention wants them. */
+static bool sizes_fit(const struct finder *f)
+{
+    const struct sc_attention_match *m = f->match;
+    const struct sc_symbolic *q = known(f, m->q), *k = known(f, m->k.value), *v = known(f, m->v.value);
+    if (q->rank != 4 || k->rank != 4 || v->rank != 4) {
+        return false;
+    }
+    const int heads = m->k.turned ? 2 : 1, rows = m->k.turned ? 1 : 2;
+    const struct sc_size *q_heads = &q->dims[1], *k_heads = &k->dims[heads];
+    const enum sc_type type = f->s->facts[m->q].type;
+    return sc_size_equal(&q->dims[0], &k->dims[0]) && sc_size_equal(&q->dims[0], &v->dims[0]) &&
+        sc_size_constant(q_heads) && sc_size_constant(k_heads) && sc_size_equal(k_heads, &v->dims[1]) &&
+        k_heads->constant > 0 && q_heads->constant % k_heads->constant == 0 &&
+        sc_size_equal(&q->dims[3], &k->dims[3]) && sc_size_constant(&q->dims[3]) && sc_size_constant(&v->dims[3]) &&
+        sc_size_equal(&k->dims[rows], &v->dims[2]) && sc_type_is_float(type) && type == f->s->facts[m->k.value].type &&
+        type == f->s->facts[m->v.value].type;
+}
+
+/* A test over [batch, heads, query, key]: 1 holds everywhere, 2 is causal, 0 neither. */
+static int kind_of_test(const struct finder *f, const struct sc_form *form, int rank, const struct sc_size *dims)
+{
+    struct sc_form causal = {.index = {0, 0, 1, -1}}, lifted = {.base = form->base};
+    if (sc_form_holds(f->s, form, rank, dims) == 1) {
+        return 1;
+    }
+    if (rank > 4) {
+        return 0;
+    }
+    for (int d = 0; d < rank; d++) {
+        lifted.index[d + 4 - rank] = form->index[d];
+    }
+    if (f->match->k.past >= 0) {
+        causal.base = known(f, f->match->k.past)->dims[2];
+    }
+    const struct sc_size *n_queries = &known(f, f->match->q)->dims[2];
+    if (sc_size_is(n_queries, 1)) { /* then the query's index is always 0 */
+        causal.index[2] = 0;
+    }
+    return memcmp(&causal, &lifted, sizeof causal) == 0 ? 2 : 0;
+}
+
+/* A mask that is 0 where a test holds and hides where it does not. */
+static int kind_of_mask(const struct finder *f, int value)
+{
+    const struct sc_symbolic *mask = known(f, value);
+    if (mask->rank < 0 || mask->kind != SC_SYMBOLIC_CHOICE) {
+        return 0;
+    }
+    if (mask->yes == 0 && (mask->no <= hidden || mask->no == 0)) {
+        const int kind = kind_of_test(f, mask->form, mask->rank, mask->dims);
+        return mask->no == 0 ? 1 : kind;
+    }
+    if (mask->no == 0 && mask->yes <= hidden) { /* the other way round: hides where form >= 0 */
+        struct sc_form turned = {.base = {.constant = -1}};
+        bool fits = sc_size_add(&turned.base, &mask->form->base, -1, &turned.base);
+        for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
+            turned.index[d] = -mask->form->index[d];
+        }
+        return fits ? kind_of_test(f, &turned, mask->rank, mask->dims) : 0;
+    }
+    return 0;
+}
+
+static bool settle_tests(struct finder *f)
+{
+    for (int t = 0; t < f->n_tests; t++) {
+        const struct sc_node *where = &f->graph->nodes[f->tests[t]];
+        const struct sc_symbolic *test = known(f, where->in[0]);
+        double number;
+        if (test->rank < 0 || test->kind != SC_SYMBOLIC_TEST) {
+            return false;
+        }
+        struct sc_form form = *test->form;
+        if (!number_of(f, where->in[2], &number)) { /* Where(test, hidden, scores) */
+            struct sc_form turned = {.base = {.constant = -1}};
+            if (!sc_size_add(&turned.base, &form.base, -1, &turned.base)) {
+                return false;
+            }
+            for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
+                turned.index[d] = -form.index[d];
+            }
+            form = turned;
+        }
+        const int kind = kind_of_test(f, &form, test->rank, test->dims);
+        if (kind == 0) {
+            return false;
+        }
+        f->match->causal |= kind == 2;
+    }
+    return true;
+}
+
+/* A mask that stays: it must not make the scores larger than they are. */
+static bool mask_fits(const struct finder *f, int value)
+{
+    const struct sc_symbolic *mask = known(f, value);
+    const struct sc_symbolic *scores = known(f, f->graph->nodes[f->match->scores].out[0]);
+    if (mask->rank < 1 || mask->rank > 4 || scores->rank != 4 ||
+        f->s->facts[value].type != f->s->facts[f->match->q].type) {
+        return false;
+    }
+    for (int d = 0; d < mask->rank; d++) {
+        const struct sc_size *dim = &mask->dims[d];
+        if (!sc_size_is(dim, 1) && !sc_size_equal(dim, &scores->dims[d + 4 - mask->rank])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool settle_masks(struct finder *f)
+{
+    for (int m = 0; m < f->n_masks; m++) {
+        const int kind = kind_of_mask(f, f->masks[m]);
+        if (kind > 0) {
+            f->match->causal |= kind == 2;
+        } else if (f->match->mask >= 0 || f->scaled_inside || !mask_fits(f, f->masks[m])) {
+            return false;
+        } else {
+            f->match->mask = f->masks[m];
+        }
+    }
+    return true;
+}
+
+static bool along_keys(const struct sc_node *softmax)
+{
+    int64_t axis;
+    const int64_t otherwise = softmax->version < 13 ? 1 : -1;
+    return sc_node_int(softmax, "axis", otherwise, &axis) == SC_OK && (axis == -1 || axis == 3);
+}
+
+bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match)
+{
+    const struct sc_graph *graph = s->graph;
+    struct finder f = {.s = s, .graph = graph, .match = match};
+    *match = (struct sc_attention_match){.final = final, .mask = -1, .scale = 1};
+    match->k = match->v = (struct sc_attention_rows){.value = -1, .past = -1, .present = -1, .concat = -1};
+    int value = graph->nodes[final].in[0];
+    while (peel_nothing(&f, &value) || peel_guard(&f, &value)) { }
+    const struct sc_node *softmax = maker(&f, value, "Softmax");
+    if (!softmax || !along_keys(softmax) || known(&f, value)->rank != 4) {
+        return false;
+    }
+    match->softmax = graph->values[value].producer;
+    value = softmax->in[0];
+    if (!peel_scores(&f, &value)) {
+        return false;
+    }
+    match->scores = graph->values[value].producer;
+    match->q = graph->nodes[match->scores].in[0];
+    while (peel_factor(&f, &match->q, &match->scale) || peel_nothing(&f, &match->q)) { }
+    if (!find_keys(&f, graph->nodes[match->scores].in[1])) {
+        return false;
+    }
+    find_values(&f, graph->nodes[final].in[1]);
+    settle_past(match);
+    return match->scale > 0 && isfinite(match->scale) && sizes_fit(&f) && settle_tests(&f) && settle_masks(&f);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is known of values for every size at once: dims as sums of symbols, and elements as functions of their place. */
+#ifndef SC_PASSES_SYMBOLIC_H
+#define SC_PASSES_SYMBOLIC_H
+
+#include "model/graph.h"
+
+/* Symbols are whole numbers that differ from run to run, and never below a bound: the length of the past, the number of
+ * new tokens, a batch. */
+enum { SC_SYMBOLS = 4, SC_SYMBOLIC_RANK = 8, SC_SYMBOLIC_MOST = 32 };
+
+/* constant + sum of symbol[k] times the k-th symbol */
+struct sc_size {
+    int64_t constant, symbol[SC_SYMBOLS];
+};
+
+/* base + sum of index[d] times the index along dim d */
+struct sc_form {
+    struct sc_size base;
+    int64_t index[SC_SYMBOLIC_RANK];
+};
+
+enum sc_symbolic_kind {
+    SC_SYMBOLIC_ANY, /* nothing is known of the elements */
+    SC_SYMBOLIC_LIST, /* a few whole numbers or booleans, rank 0 or 1, each a size */
+    SC_SYMBOLIC_FORM, /* whole numbers: element i is form(i) */
+    SC_SYMBOLIC_TEST, /* booleans: element i is form(i) >= 0 */
+    SC_SYMBOLIC_CHOICE /* floats: element i is `yes` where form(i) >= 0, else `no` */
+};
+
+struct sc_symbolic {
+    int rank; /* -1: nothing is known */
+    struct sc_size *dims;
+    enum sc_symbolic_kind kind;
+    int n_list;
+    struct sc_size *list;
+    struct sc_form *form;
+    double yes, no;
+};
+
+struct sc_symbolics {
+    const struct sc_graph *graph;
+    const struct sc_fact *facts; /* per value: types, and constants */
+    struct sc_arena *arena;
+    int64_t least[SC_SYMBOLS]; /* each symbol is at least this */
+    struct sc_symbolic *values; /* per value of the graph */
+};
+
+/* Walks the nodes. Those of inputs are set before by the caller, the others unknown (rank -1). Only the main graph;
+ * what control flow makes is unknown. Fails with SC_NO_MEMORY alone. */
+enum sc_status sc_symbolics_run(struct sc_symbolics *s);
+
+bool sc_size_equal(const struct sc_size *a, const struct sc_size *b);
+bool sc_size_is(const struct sc_size *size, int64_t constant);
+bool sc_size_constant(const struct sc_size *size); /* no symbol in it */
+/* a + b * factor; false when a number would leave the range in which sums are safe. */
+bool sc_size_add(const struct sc_size *a, const struct sc_size *b, int64_t factor, struct sc_size *sum);
+/* true: size >= 0 whatever the symbols are; false: not known. */
+bool sc_size_not_negative(const struct sc_symbolics *s, const struct sc_size *size);
+
+/* Does not depend on the place. */
+bool sc_form_constant(const struct sc_form *form);
+/* 1: form >= 0 everywhere; 0: nowhere; -1: not known. For places within dims. */
+int sc_form_holds(const struct sc_symbolics *s, const struct sc_form *form, int rank, const struct sc_size *dims);
+
+#endif

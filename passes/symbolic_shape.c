@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Operators that make, move and cut dims, with the elements where they are known. */
+#include <string.h>
+
+#include "passes/symbolic_parts.h"
+
+/* Elements that are the same everywhere stay what they are under any move. */
+static enum sc_status keep_constant(struct sc_symbolics *s, const struct sc_symbolic *in, struct sc_symbolic *out)
+{
+    struct sc_form form;
+    if (in->kind == SC_SYMBOLIC_LIST && sc_symbolic_form(in, &form)) {
+        if (out->rank <= 1 && in->n_list == 1) {
+            return sc_symbolic_set_list(s, out, 1, in->list);
+        }
+        return SC_OK;
+    }
+    if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST || !sc_form_constant(in->form)) {
+        return SC_OK;
+    }
+    out->yes = in->yes;
+    out->no = in->no;
+    return sc_symbolic_set_form(s, out, in->kind, in->form);
+}
+
+/* Where each dim of the input goes: to[d], or -1 for dims of 1 that vanish. */
+static enum sc_status move(struct sc_symbolics *s, const struct sc_symbolic *in, const int *to, struct sc_symbolic *out)
+{
+    if (in->kind == SC_SYMBOLIC_ANY) {
+        return SC_OK;
+    }
+    if (in->kind == SC_SYMBOLIC_LIST) {
+        return out->rank <= 1 ? sc_symbolic_set_list(s, out, in->n_list, in->list) : keep_constant(s, in, out);
+    }
+    struct sc_form moved = {.base = in->form->base};
+    for (int d = 0; d < in->rank; d++) {
+        if (to[d] >= 0) {
+            moved.index[to[d]] = in->form->index[d];
+        }
+    }
+    out->yes = in->yes;
+    out->no = in->no;
+    return sc_symbolic_set_form(s, out, in->kind, &moved);
+}
+
+/* Lists of whole numbers as forms, so that they can be moved into higher ranks. */
+static struct sc_symbolic as_form(const struct sc_symbolic *in, struct sc_form *form)
+{
+    struct sc_symbolic made = *in;
+    if (in->kind == SC_SYMBOLIC_LIST && sc_symbolic_form(in, form)) {
+        made.kind = SC_SYMBOLIC_FORM;
+        made.form = form;
+    }
+    return made;
+}
+
+/* Axes of Unsqueeze, Squeeze and reductions: input 1 or, before it was one, the attribute. false: not known. */
+static bool axes_of(struct sc_symbolics *s, const struct sc_node *node, int rank, bool *is_axis)
+{
+    int64_t axes[SC_SYMBOLIC_MOST];
+    const int64_t *given = axes;
+    int n;
+    if (sc_symbolic_in(s, node, 1)) {
+        if (!sc_symbolic_ints(sc_symbolic_in(s, node, 1), &n, axes)) {
+            return false;
+        }
+    } else if (sc_node_ints(node, "axes", &n, &given) != SC_OK || n < 0) {
+        return false;
+    }
+    memset(is_axis, 0, SC_SYMBOLIC_RANK * sizeof *is_axis);
+    for (int i = 0; i < n; i++) {
+        const int64_t axis = given[i] < 0 ? given[i] + rank : given[i];
+        if (axis < 0 || axis >= rank || is_axis[axis]) {
+            return false;
+        }
+        is_axis[axis] = true;
+    }
+    return true;
+}
+
+static int n_axes(struct sc_symbolics *s, const struct sc_node *node)
+{
+    int64_t axes[SC_SYMBOLIC_MOST];
+    const int64_t *given;
+    int n = 0;
+    if (sc_symbolic_in(s, node, 1)) {
+        return sc_symbolic_ints(sc_symbolic_in(s, node, 1), &n, axes) ? n : -1;
+    }
+    return sc_node_ints(node, "axes", &n, &given) == SC_OK ? n : -1;
+}
+
+static enum sc_status unsqueeze(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    bool is_new[SC_SYMBOLIC_RANK];
+    const int n = n_axes(s, node);
+    if (!in || in->rank < 0 || n < 0 || in->rank + n > SC_SYMBOLIC_RANK || !axes_of(s, node, in->rank + n, is_new)) {
+        return SC_OK;
+    }
+    struct sc_size dims[SC_SYMBOLIC_RANK];
+    int to[SC_SYMBOLIC_RANK];
+    for (int d = 0, from = 0; d < in->rank + n; d++) {
+        dims[d] = is_new[d] ? (struct sc_size){.constant = 1} : in->dims[from];
+        if (!is_new[d]) {
+            to[from++] = d;
+        }
+    }
+    struct sc_form form;
+    const struct sc_symbolic moved = in->rank + n > 1 ? as_form(in, &form) : *in;
+    SC_TRY(sc_symbolic_set(s, out, in->rank + n, dims));
+    return move(s, &moved, to, out);
+}
+
+static enum sc_status squeeze(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    bool gone[SC_SYMBOLIC_RANK];
+    if (!in || in->rank < 0 || !axes_of(s, node, in->rank, gone)) {
+        return SC_OK;
+    }
+    struct sc_size dims[SC_SYMBOLIC_RANK];
+    int to[SC_SYMBOLIC_RANK], rank = 0;
+    for (int d = 0; d < in->rank; d++) {
+        to[d] = gone[d] ? -1 : rank;
+        if (!gone[d]) {
+            dims[rank++] = in->dims[d];
+        }
+    }
+    SC_TRY(sc_symbolic_set(s, out, rank, dims));
+    return move(s, in, to, out);
+}
+
+static enum sc_status transpose(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    const int64_t *perm;
+    int n;
+    if (!in || in->rank < 0 || sc_node_ints(node, "perm", &n, &perm) != SC_OK || (n >= 0 && n != in->rank)) {
+        return SC_OK;
+    }
+    struct sc_size dims[SC_SYMBOLIC_RANK];
+    int to[SC_SYMBOLIC_RANK];
+    for (int d = 0; d < in->rank; d++) {
+        const int64_t from = n < 0 ? in->rank - 1 - d : perm[d];
+        if (from < 0 || from >= in->rank) {
+            return SC_OK;
+        }
+        dims[d] = in->dims[from];
+        to[from] = d;
+    }
+    SC_TRY(sc_symbolic_set(s, out, in->rank, dims));
+    return move(s, in, to, out);
+}
+
+static enum sc_status shape(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    int64_t start, end;
+    if (!in || in->rank < 0 || sc_node_int(node, "start", 0, &start) != SC_OK ||
+        sc_node_int(node, "end", in->rank, &end) != SC_OK) {
+        return SC_OK;
+    }
+    start = start < 0 ? start + in->rank : start;
+    end = end < 0 ? end + in->rank : end;
+    start = start < 0 ? 0 : start > in->rank ? in->rank : start;
+    end = end > in->rank ? in->rank : end < start ? start : end;
+    const struct sc_size n = {.constant = end - start};
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    SC_TRY(sc_symbolic_set(s, out, 1, &n));
+    return sc_symbolic_set_list(s, out, (int)n.constant, in->dims + start);
+}
+
+static enum sc_status gather(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *data = sc_symbolic_in(s, node, 0), *at = sc_symbolic_in(s, node, 1);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    if (!data || !at || data->rank < 1 || at->rank < 0) {
+        return SC_OK;
+    }
+    const int axis = sc_symbolic_axis(node, "axis", 0, data->rank);
+    const int rank = data->rank - 1 + at->rank;
+    struct sc_size dims[2 * SC_SYMBOLIC_RANK];
+    if (axis < 0 || rank > SC_SYMBOLIC_RANK) {
+        return SC_OK;
+    }
+    for (int d = 0; d < rank; d++) {
+        dims[d] = d < axis ? data->dims[d] : d < axis + at->rank ? at->dims[d - axis] : data->dims[d - at->rank + 1];
+    }
+    SC_TRY(sc_symbolic_set(s, out, rank, dims));
+    int64_t indices[SC_SYMBOLIC_MOST];
+    struct sc_size list[SC_SYMBOLIC_MOST], picked[SC_SYMBOLIC_MOST];
+    int n, n_list;
+    if (rank > 1 || !sc_symbolic_ints(at, &n, indices) || !sc_symbolic_list(data, &n_list, list)) {
+        return keep_constant(s, data, out);
+    }
+    for (int i = 0; i < n; i++) {
+        const int64_t index = indices[i] < 0 ? indices[i] + n_list : indices[i];
+        if (index < 0 || index >= n_list) {
+            return SC_OK;
+        }
+        picked[i] = list[index];
+    }
+    return sc_symbolic_set_list(s, out, n, picked);
+}
+
+static enum sc_status concat(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *first = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    if (!first || first->rank < 1) {
+        return SC_OK;
+    }
+    const int axis = sc_symbolic_axis(node, "axis", 0, first->rank);
+    struct sc_size dims[SC_SYMBOLIC_RANK], list[SC_SYMBOLIC_MOST], part[SC_SYMBOLIC_MOST];
+    int n = 0;
+    bool listed = first->rank == 1;
+    memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
+    for (int i = 0; i < node->n_in; i++) {
+        const struct sc_symbolic *in = sc_symbolic_in(s, node, i);
+        int n_part;
+        if (axis < 0 || !in || in->rank != first->rank) {
+            return SC_OK;
+        }
+        if (i > 0 && !sc_size_add(&dims[axis], &in->dims[axis], 1, &dims[axis])) {
+            return SC_OK;
+        }
+        listed = listed && sc_symbolic_list(in, &n_part, part) && n + n_part <= SC_SYMBOLIC_MOST;
+        for (int j = 0; listed && j < n_part; j++) {
+            list[n++] = part[j];
+        }
+    }
+    SC_TRY(sc_symbolic_set(s, out, first->rank, dims));
+    return listed ? sc_symbolic_set_list(s, out, n, list) : SC_OK;
+}
+
+/* Divides what is left of the input's elements among the target's one unknown dim: dims that both have cancel. */
+static bool missing_dim(
+    const struct sc_symbolic *in, int rank, const struct sc_size *dims, int missing, struct sc_size *dim)
+{
+    bool used[SC_SYMBOLIC_RANK] = {false};
+    int64_t above = 1, below = 1;
+    struct sc_size left = {.constant = 1};
+    int n_left = 0;
+    for (int d = 0; d < rank; d++) {
+        bool met = d == missing;
+        for (int e = 0; e < in->rank && !met; e++) {
+            if (!used[e] && sc_size_equal(&in->dims[e], &dims[d])) {
+                used[e] = met = true;
+            }
+        }
+        if (!met && (!sc_size_constant(&dims[d]) || dims[d].constant < 1 || dims[d].constant > INT32_MAX)) {
+            return false;
+        }
+        below *= met ? 1 : dims[d].constant;
+        if (below > INT32_MAX) {
+            return false;
+        }
+    }
+    for (int e = 0; e < in->rank; e++) {
+        if (used[e]) {
+            continue;
+        }
+        if (!sc_size_constant(&in->dims[e])) {
+            left = in->dims[e];
+            n_left++;
+        } else if (in->dims[e].constant < 1 || in->dims[e].constant > INT32_MAX ||
+            (above *= in->dims[e].constant) > INT32_MAX) {
+            return false;
+        }
+    }
+    const struct sc_size zero = {0};
+    return n_left <= 1 && above % below == 0 && sc_size_add(&zero, &left, above / below, dim);
+}
+
+static bool target_dims(
+    const struct sc_symbolics *s, const struct sc_symbolic *in, bool keeps_zero, int n, struct sc_size *dims)
+{
+    int missing = -1;
+    for (int d = 0; d < n; d++) {
+        if (sc_size_is(&dims[d], 0) && !keeps_zero) {
+            if (d >= in->rank) {
+                return false;
+            }
+            dims[d] = in->dims[d];
+        } else if (sc_size_is(&dims[d], -1)) {
+            if (missing >= 0) {
+                return false;
+            }
+            missing = d;
+        } else if (!keeps_zero && !sc_size_constant(&dims[d]) &&
+            !(d < in->rank && sc_size_equal(&dims[d], &in->dims[d]))) {
+            struct sc_size less = dims[d]; /* a 0 would stand for the dim of the input */
+            less.constant--;
+            if (!sc_size_not_negative(s, &less)) {
+                return false;
+            }
+        }
+    }
+    return missing < 0 || missing_dim(in, n, dims, missing, &dims[missing]);
+}
+
+/* Only dims of 1 come or go: then the others keep their places in order. */
+static bool same_but_ones(const struct sc_symbolic *in, const struct sc_symbolic *out, int *to)
+{
+    int e = 0;
+    for (int d = 0; d < in->rank; d++) {
+        to[d] = -1;
+        if (sc_size_is(&in->dims[d], 1)) {
+            continue;
+        }
+        while (e < out->rank && sc_size_is(&out->dims[e], 1)) {
+            e++;
+        }
+        if (e == out->rank || !sc_size_equal(&in->dims[d], &out->dims[e])) {
+            return false;
+        }
+        to[d] = e++;
+    }
+    while (e < out->rank && sc_size_is(&out->dims[e], 1)) {
+        e++;
+    }
+    return e == out->rank;
+}
+
+static enum sc_status reshape_to(
+    struct sc_symbolics *s, const struct sc_symbolic *in, int n, const struct sc_size *dims, struct sc_symbolic *out)
+{
+    int to[SC_SYMBOLIC_RANK];
+    SC_TRY(sc_symbolic_set(s, out, n, dims));
+    if (same_but_ones(in, out, to)) {
+        struct sc_form form;
+        const struct sc_symbolic moved = n > 1 ? as_form(in, &form) : *in;
+        return move(s, &moved, to, out);
+    }
+    return keep_constant(s, in, out);
+}
+
+static enum sc_status reshape(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_size dims[SC_SYMBOLIC_MOST];
+    int n;
+    int64_t keeps_zero;
+    if (!in || in->rank < 0 || !sc_symbolic_list(sc_symbolic_in(s, node, 1), &n, dims) || n > SC_SYMBOLIC_RANK ||
+        sc_node_int(node, "allowzero", 0, &keeps_zero) != SC_OK || !target_dims(s, in, keeps_zero != 0, n, dims)) {
+        return SC_OK;
+    }
+    return reshape_to(s, in, n, dims, sc_symbolic_out(s, node, 0));
+}
+
+static enum sc_status flatten(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    const struct sc_attribute *attribute = sc_node_attribute(node, "axis");
+    int64_t axis = attribute && attribute->type == SC_ATTRIBUTE_INT ? attribute->u.i : 1;
+    if (!in || in->rank < 0) {
+        return SC_OK;
+    }
+    axis = axis < 0 ? axis + in->rank : axis;
+    struct sc_size dims[2] = {{.constant = 1}, {.constant = 1}};
+    for (int d = 0; d < in->rank; d++) {
+        struct sc_size *into = &dims[d < axis ? 0 : 1];
+        if (sc_size_constant(into) && in->dims[d].constant < INT32_MAX && into->constant < INT32_MAX) {
+            const struct sc_size zero = {0};
+            if (!sc_size_add(&zero, &in->dims[d], into->constant, into)) {
+                return SC_OK;
+            }
+        } else if (!sc_size_is(&in->dims[d], 1)) {
+            return SC_OK;
+        }
+    }
+    return reshape_to(s, in, 2, dims, sc_symbolic_out(s, node, 0));
+}
+
+static enum sc_status expand(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    struct sc_size list[SC_SYMBOLIC_MOST], dims[SC_SYMBOLIC_RANK];
+    int n, rank;
+    if (!in || in->rank < 0 || !sc_symbolic_list(sc_symbolic_in(s, node, 1), &n, list) ||
+        !sc_symbolic_broadcast(in->rank, in->dims, n, list, &rank, dims)) {
+        return SC_OK;
+    }
+    SC_TRY(sc_symbolic_set(s, out, rank, dims));
+    if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST) {
+        return SC_OK;
+    }
+    struct sc_form form = *in->form;
+    sc_symbolic_lift(&form, in->rank, in->dims, rank);
+    out->yes = in->yes;
+    out->no = in->no;
+    return sc_symbolic_set_form(s, out, in->kind, &form);
+}
+
+/* A bound of Slice within [0, dim]; false when it is not known which. */
+static bool settle_bound(
+    const struct sc_symbolics *s, const struct sc_size *given, const struct sc_size *dim, struct sc_size *bound)
+{
+    struct sc_size at = *given, room;
+    if (!sc_size_not_negative(s, &at)) {
+        at.constant++;
+        const struct sc_size zero = {0};
+        struct sc_size negative;
+        if (!sc_size_add(&zero, &at, -1, &negative) || !sc_size_not_negative(s, &negative) ||
+            !sc_size_add(dim, given, 1, &at) || !sc_size_not_negative(s, &at)) {
+            return false;
+        }
+    }
+    if (!sc_size_add(dim, &at, -1, &room)) {
+        return false;
+    }
+    if (sc_size_not_negative(s, &room)) {
+        *bound = at;
+        return true;
+    }
+    *bound = *dim;
+    return sc_size_add(&at, dim, -1, &room) && sc_size_not_negative(s, &room);
+}
+
+/* starts (1) or ends (2) of Slice; numbers past every size stand for the end. */
+static bool slice_bounds(struct sc_symbolics *s, const struct sc_node *node, int i, int *n, struct sc_size *list)
+{
+    if (node->n_in <= i || node->in[i] < 0) {
+        return false;
+    }
+    if (sc_symbolic_list(&s->values[node->in[i]], n, list)) {
+        return true;
+    }
+    const struct sc_tensor *known = s->facts[node->in[i]].value;
+    if (!known || (known->type != SC_I64 && known->type != SC_I32) || known->rank != 1 ||
+        known->dims[0] > SC_SYMBOLIC_MOST) {
+        return false;
+    }
+    *n = (int)known->dims[0];
+    for (int k = 0; k < *n; k++) {
+        const int64_t x = sc_index_at(known, k);
+        list[k] = (struct sc_size){.constant = x > INT32_MAX ? INT64_C(1) << 39 : x};
+        if (x < -INT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum sc_status cut(struct sc_symbolics *s, const struct sc_symbolic *in, const struct sc_size *starts,
+    const struct sc_size *dims, struct sc_symbolic *out)
+{
+    SC_TRY(sc_symbolic_set(s, out, in->rank, dims));
+    if (in->kind == SC_SYMBOLIC_LIST) {
+        if (in->rank == 1 && sc_size_constant(&starts[0]) && sc_size_constant(&dims[0]) && starts[0].constant >= 0 &&
+            starts[0].constant + dims[0].constant <= in->n_list) {
+            return sc_symbolic_set_list(s, out, (int)dims[0].constant, in->list + starts[0].constant);
+        }
+        return SC_OK;
+    }
+    if (in->kind == SC_SYMBOLIC_ANY) {
+        return SC_OK;
+    }
+    struct sc_form form = *in->form;
+    for (int d = 0; d < in->rank; d++) {
+        if (!sc_size_add(&form.base, &starts[d], form.index[d], &form.base)) {
+            return SC_OK;
+        }
+    }
+    out->yes = in->yes;
+    out->no = in->no;
+    return sc_symbolic_set_form(s, out, in->kind, &form);
+}
+
+static enum sc_status slice(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_size begin[SC_SYMBOLIC_MOST], end[SC_SYMBOLIC_MOST];
+    struct sc_size starts[SC_SYMBOLIC_RANK] = {{0}}, dims[SC_SYMBOLIC_RANK];
+    int64_t axes[SC_SYMBOLIC_MOST], steps[SC_SYMBOLIC_MOST];
+    int n, n_end, n_axis = -1, n_step = -1;
+    if (!in || in->rank < 0 || !slice_bounds(s, node, 1, &n, begin) || !slice_bounds(s, node, 2, &n_end, end) ||
+        n != n_end || (sc_symbolic_in(s, node, 3) && !sc_symbolic_ints(sc_symbolic_in(s, node, 3), &n_axis, axes)) ||
+        (sc_symbolic_in(s, node, 4) && !sc_symbolic_ints(sc_symbolic_in(s, node, 4), &n_step, steps)) ||
+        (n_axis >= 0 && n_axis != n) || (n_step >= 0 && n_step != n)) {
+        return SC_OK;
+    }
+    memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
+    for (int i = 0; i < n; i++) {
+        int64_t axis = n_axis < 0 ? i : axes[i];
+        axis = axis < 0 ? axis + in->rank : axis;
+        struct sc_size stop;
+        if (axis < 0 || axis >= in->rank || (n_step >= 0 && steps[i] != 1) ||
+            !settle_bound(s, &begin[i], &in->dims[axis], &starts[axis]) ||
+            !settle_bound(s, &end[i], &in->dims[axis], &stop) || !sc_size_add(&stop, &starts[axis], -1, &dims[axis]) ||
+            !sc_size_not_negative(s, &dims[axis])) {
+            return SC_OK;
+        }
+    }
+    return cut(s, in, starts, dims, sc_symbolic_out(s, node, 0));
+}
+
+static enum sc_status reduce(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    bool gone[SC_SYMBOLIC_RANK];
+    int64_t keeps;
+    if (!in || in->rank < 0 || sc_node_int(node, "keepdims", 1, &keeps) != SC_OK || n_axes(s, node) < 1 ||
+        !axes_of(s, node, in->rank, gone)) {
+        return SC_OK;
+    }
+    struct sc_size dims[SC_SYMBOLIC_RANK];
+    int rank = 0;
+    for (int d = 0; d < in->rank; d++) {
+        if (!gone[d] || keeps) {
+            dims[rank++] = gone[d] ? (struct sc_size){.constant = 1} : in->dims[d];
+        }
+    }
+    return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), rank, dims);
+}
+
+sc_symbolic_op sc_symbolic_shape_op(const char *name)
+{
+    static const struct {
+        const char *name;
+        sc_symbolic_op op;
+    } table[] = {{"Shape", shape}, {"Gather", gather}, {"Concat", concat}, {"Reshape", reshape}, {"Flatten", flatten},
+        {"Expand", expand}, {"Slice", slice}, {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze}, {"Transpose", transpose},
+        {"ReduceMean", reduce}, {"ReduceSum", reduce}, {"ReduceMax", reduce}, {"ReduceMin", reduce},
+        {"ReduceProd", reduce}, {"ReduceL2", reduce}};
+    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+        if (strcmp(table[k].name, name) == 0) {
+            return table[k].op;
+        }
+    }
+    return NULL;
+}
