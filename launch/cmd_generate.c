@@ -143,8 +143,13 @@ static enum sc_status drive(void *arg)
     if (generator->broken.code != SC_OK) {
         return sc_error_set(&generator->broken);
     }
-    SC_TRY(sc_decoder_generate(
-        generator->decoder, generator->prompt, (int64_t)generator->n_prompt, &generator->generation));
+    const enum sc_status status = sc_decoder_generate(
+        generator->decoder, generator->prompt, (int64_t)generator->n_prompt, &generator->generation);
+    if (status != SC_OK) {
+        const struct sc_error failed = *sc_error_last();
+        print_text(generator, "\n", 1); /* the line that says why is one of its own */
+        return sc_error_set(&failed);
+    }
     SC_TRY(sc_tokenizer_stream_finish(generator->stream, &text, &bytes));
     print_text(generator, text, bytes);
     print_text(generator, "\n", 1);

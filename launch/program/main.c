@@ -62,10 +62,21 @@ static int print_text(struct sc_app *app)
     return sc_app_exit_code(status);
 }
 
+/* Reading a mapped file that somebody has cut short since. */
+static void on_cut_file(int number)
+{
+    static const char line[] = "stagecoach: a file of the model was cut short while it was in use\n";
+    const ssize_t n = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)n;
+    (void)number;
+    _exit(SC_EXIT_INPUT);
+}
+
 int main(int argc, char **argv)
 {
     struct sc_options options = {0};
     struct sc_app app = {.options = &options, .command = "", .log = {.fd = STDERR_FILENO, .rank = -1, .speaks = 1}};
+    (void)signal(SIGBUS, on_cut_file);
     (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write, with a line and an exit code */
     const enum sc_status parsed = sc_options_parse(argc, (const char *const *)argv, &options);
     int code = SC_EXIT_OK;
