@@ -7,7 +7,15 @@
 
 #include "decode/pairs.h"
 
-enum sc_feed { SC_FEED_STATE, SC_FEED_IDS, SC_FEED_POSITIONS, SC_FEED_MASK, SC_FEED_WRITE_INDEX, SC_FEED_LENGTH };
+enum sc_feed {
+    SC_FEED_STATE,
+    SC_FEED_IDS,
+    SC_FEED_POSITIONS,
+    SC_FEED_MASK,
+    SC_FEED_WRITE_INDEX,
+    SC_FEED_LENGTH,
+    SC_FEED_MODE
+};
 
 static const struct {
     const char *name;
@@ -18,6 +26,7 @@ static const struct {
     {"attention_mask", SC_FEED_MASK},
     {"write_indices", SC_FEED_WRITE_INDEX},
     {"nonpad_kv_seqlen", SC_FEED_LENGTH},
+    {"use_cache_branch", SC_FEED_MODE},
 };
 
 struct sc_feeds {
@@ -36,9 +45,10 @@ static enum sc_status find_feed(const struct sc_graph_value *value, enum sc_feed
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         if (strcmp(known[k].name, value->name) == 0) {
             *feed = known[k].feed;
-            if (value->fact.type != SC_I64 && value->fact.type != SC_I32) {
-                return sc_fail(
-                    SC_BAD_MODEL, "input '%s' is %s, want int64 or int32", value->name, sc_type_name(value->fact.type));
+            const bool mode = *feed == SC_FEED_MODE;
+            if (mode ? value->fact.type != SC_BOOL : value->fact.type != SC_I64 && value->fact.type != SC_I32) {
+                return sc_fail(SC_BAD_MODEL, "input '%s' is %s, want %s", value->name, sc_type_name(value->fact.type),
+                    mode ? "bool" : "int64 or int32");
             }
             return SC_OK;
         }
@@ -53,14 +63,18 @@ bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_i
         if (strcmp(known[k].name, graph->values[value].name) != 0) {
             continue;
         }
-        const bool one = known[k].feed == SC_FEED_WRITE_INDEX || known[k].feed == SC_FEED_LENGTH;
+        const bool mode = known[k].feed == SC_FEED_MODE;
+        const bool one = known[k].feed == SC_FEED_WRITE_INDEX || known[k].feed == SC_FEED_LENGTH || mode;
         const bool counts = known[k].feed == SC_FEED_POSITIONS || known[k].feed == SC_FEED_WRITE_INDEX;
         *input = (struct sc_pass_input){.value = value, .next = -1, .rank = one ? 1 : 2, .dims = {{.constant = 1}}};
         if (!one) {
             input->dims[1].symbol[SC_PASS_NEW] = 1;
             input->dims[1].symbol[SC_PASS_PAST] = known[k].feed == SC_FEED_MASK;
         }
-        input->content = counts ? SC_PASS_POSITIONS : known[k].feed == SC_FEED_MASK ? SC_PASS_ONES : SC_PASS_ANYTHING;
+        input->content = mode               ? SC_PASS_TRUE
+            : counts                        ? SC_PASS_POSITIONS
+            : known[k].feed == SC_FEED_MASK ? SC_PASS_ONES
+                                            : SC_PASS_ANYTHING;
         return true;
     }
     return false;
@@ -155,7 +169,7 @@ static int feed_dims(enum sc_feed feed, int64_t n, int64_t pos, int64_t dims[2])
 {
     dims[0] = 1;
     dims[1] = feed == SC_FEED_MASK ? pos + n : n;
-    return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH ? 1 : 2;
+    return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH || feed == SC_FEED_MODE ? 1 : 2;
 }
 
 const struct sc_value *const *sc_feeds_make(struct sc_feeds *feeds, const int64_t *tokens, int64_t n, int64_t pos)
@@ -175,7 +189,9 @@ const struct sc_value *const *sc_feeds_make(struct sc_feeds *feeds, const int64_
         const int64_t count = sc_tensor_count(tensor);
         for (int64_t e = 0; e < count; e++) {
             const int64_t x = element(feeds->feed[i], tokens, n, pos, e);
-            if (tensor->type == SC_I32) {
+            if (tensor->type == SC_BOOL) {
+                ((uint8_t *)tensor->data)[e] = x != 0;
+            } else if (tensor->type == SC_I32) {
                 ((int32_t *)tensor->data)[e] = (int32_t)x;
             } else {
                 ((int64_t *)tensor->data)[e] = x;

@@ -9,7 +9,8 @@
 
 /* By the names that exporters use, for one row of n new tokens at position pos:
  *   input_ids [1, n]; position_ids [1, n] = pos ..; attention_mask [1, pos + n] = 1;
- *   write_indices [1] = pos; nonpad_kv_seqlen [1] = pos + n */
+ *   write_indices [1] = pos; nonpad_kv_seqlen [1] = pos + n; use_cache_branch [1] = true (an
+ * empty cache is a cache) */
 struct sc_feeds;
 
 /* Fails with SC_UNSUPPORTED for an input that is none of these, naming it; SC_BAD_MODEL for types that are not

@@ -91,7 +91,7 @@ static enum sc_status described_input(struct attention_pass *pass, const struct 
         return SC_NO_MEMORY;
     }
     memcpy(out->dims, input->dims, (size_t)input->rank * sizeof *out->dims);
-    if (input->content != SC_PASS_ANYTHING) {
+    if (input->content == SC_PASS_ONES || input->content == SC_PASS_POSITIONS) {
         out->kind = SC_SYMBOLIC_FORM;
         out->form->base = (struct sc_size){.constant = input->content == SC_PASS_ONES};
         if (input->content == SC_PASS_POSITIONS) {

@@ -10,6 +10,9 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
     options = options ? options : &none;
     SC_TRY(sc_pass_functions(model));
     SC_TRY(sc_check_graph(model->graph));
+    if (!(options->without & SC_PASS_BRANCHES)) {
+        SC_TRY(sc_pass_branches(model, options));
+    }
     return options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options);
 }
 

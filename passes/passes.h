@@ -19,7 +19,8 @@ enum { SC_PASS_PAST, SC_PASS_NEW };
 enum sc_pass_content {
     SC_PASS_ANYTHING,
     SC_PASS_ONES, /* every element is 1 */
-    SC_PASS_POSITIONS /* PAST and on, along the last dim */
+    SC_PASS_POSITIONS, /* PAST and on, along the last dim */
+    SC_PASS_TRUE /* a mode: one boolean that is true */
 };
 
 /* What an input is fed with, each time: there are NEW tokens, at least 1, after PAST others. */
@@ -37,10 +38,10 @@ struct sc_pass_options {
     unsigned without; /* bits of SC_PASS_...: left out, for tests */
 };
 
-enum { SC_PASS_ATTENTION = 1 };
+enum { SC_PASS_ATTENTION = 1, SC_PASS_BRANCHES = 2 };
 
-/* What the model is made of, in order: functions become their nodes, the graph is checked (sc_check_graph), then
- * attention is put together. Afterwards every node is an operator that there is a kernel for. Does nothing the second
+/* What the model is made of, in order: functions become their nodes, the graph is checked (sc_check_graph),
+ * branches that are known to be taken become part of it, then attention is put together. Afterwards every node is an operator that there is a kernel for. Does nothing the second
  * time. options NULL: zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
@@ -49,6 +50,7 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
 
 enum sc_status sc_pass_functions(struct sc_model *model);
+enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels);
 enum sc_status sc_pass_fold(struct sc_graph *graph);

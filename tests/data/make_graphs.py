@@ -397,6 +397,35 @@ def attentions():
     encoder()
 
 
+def branches():
+    """A merged decoder in small: a mode input chooses between two graphs that share weights of the graph around them;
+    an If on a constant with an If on another one within it, whose branch has a weight and a body of its own."""
+    deep = h.make_graph([node("up = Add x shift"), node("t = If flag", then_branch=h.make_graph(
+        [node("a = Mul up w")], "a", [], [f32("a", None)]), else_branch=h.make_graph(
+            [node("b = Sub up w")], "b", [], [f32("b", None)]))], "deep", [], [f32("t", None)],
+        [constant("shift", [10, 20, 30], np.float32)])
+    flat = h.make_graph([node("n = Neg x")], "flat", [], [f32("n", None)])
+    inner = h.make_graph([node("s = Mul x w"), node("in2 = If no", then_branch=flat, else_branch=deep)], "inner", [],
+                         [f32("in2", None), f32("s", None), f32("s", None)])
+    outer = h.make_graph([node("k1 = Neg x"), node("k2 = Abs x"), node("k3 = Relu x")], "outer", [],
+                         [f32("k1", None), f32("k2", None), f32("k3", None)])
+    cached = h.make_graph([node("s = Add y w")], "cached", [], [f32("s", None)])
+    fresh = h.make_graph([node("s2 = Sub y w")], "fresh", [], [f32("s2", None)])
+    nodes = [node("yes = Not no"), node("p q r = If yes", then_branch=inner, else_branch=outer),
+             node("y = Add p q"), node("s = Add r r"),
+             node("z = If use_cache_branch", then_branch=cached, else_branch=fresh)]
+
+    def want(x, flag, cache):
+        w = np.float32([1, 2, 3])
+        up = x + np.float32([10, 20, 30])
+        y = (up * w if flag else up - w) + x * w
+        return [y + w if cache else y - w, 2 * x * w]
+
+    save("branches", nodes, [f32("x", 3), boolean("flag"), boolean("use_cache_branch")], [f32("z", 3), f32("s", 3)],
+         [constant("w", [1, 2, 3], np.float32), constant("no", False, np.bool_)],
+         [[ints(3), np.array(flag), np.array(cache)] for cache in (True, False) for flag in (True, False)], want=want)
+
+
 def bad_functions():
     """What calls can get wrong."""
     passed_on = function("F", ["x", "b"], ["y"], [node("t = Neg x"), node("y = Identity b")])
@@ -553,5 +582,5 @@ def pairs():
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
-                 skipping, pairs, functions, bad_functions, attentions):
+                 skipping, pairs, functions, bad_functions, attentions, branches):
         make()
