@@ -293,6 +293,22 @@ out:
     return status;
 }
 
+/* SC_NODES=N takes the ranks of a node for those of N nodes, for tests. */
+static enum sc_status split_by_node(const struct sc_mpi_world *world, MPI_Comm *node)
+{
+    const int rank = world->world.rank, size = world->world.size;
+    const char *text = getenv("SC_NODES");
+    const long n = text ? strtol(text, NULL, 10) : 1;
+    TRY_MPI(MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node), "MPI_Comm_split_type");
+    if (n > 1 && n <= size) {
+        MPI_Comm part = MPI_COMM_NULL;
+        TRY_MPI(MPI_Comm_split(*node, (int)(rank * n / size), rank, &part), "MPI_Comm_split");
+        TRY_MPI(MPI_Comm_free(node), "MPI_Comm_free");
+        *node = part;
+    }
+    return SC_OK;
+}
+
 /* Fills rank, size and the place on the host. */
 static enum sc_status look_around(struct sc_mpi_world *world)
 {
@@ -309,7 +325,7 @@ static enum sc_status look_around(struct sc_mpi_world *world)
     for (int i = 0; i < size; i++) {
         world->places[i] = -1;
     }
-    TRY_MPI(MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    SC_TRY(split_by_node(world, &node));
     TRY_MPI(MPI_Comm_rank(node, &world->world.local_rank), "MPI_Comm_rank");
     TRY_MPI(MPI_Comm_size(node, &world->world.n_local), "MPI_Comm_size");
     const enum sc_status status = share_memory(world, node);

@@ -29,7 +29,7 @@ static const char *name_node(const void *arg, int stage, int node)
     return stage == 2 && node == 7 ? "/layers.3/MatMul" : "another";
 }
 
-static void watch(struct sc_activity *activity)
+static struct sc_watchdog *watch(struct sc_activity *activity)
 {
     struct sc_world *world = NULL;
     struct sc_watchdog *watchdog = NULL;
@@ -38,6 +38,7 @@ static void watch(struct sc_activity *activity)
         _exit(99);
     }
     sc_watchdog_attach(watchdog, activity, name_node, NULL);
+    return watchdog;
 }
 
 /* Each child ends by itself with 3 when nobody ends it before. */
@@ -45,42 +46,47 @@ static void child_stalls(struct sc_activity *activity)
 {
     sc_activity_enter(activity, SC_PHASE_COMPUTE, 2, 11);
     atomic_store(&activity->node, 7);
-    watch(activity);
+    struct sc_watchdog *watchdog = watch(activity);
     sc_clock_sleep_ns(5 * (int64_t)TIMEOUT_NS);
+    sc_watchdog_stop(watchdog);
 }
 
 static void child_stalls_in_loading(struct sc_activity *activity)
 {
     sc_activity_enter(activity, SC_PHASE_LOAD, 1, -1);
-    watch(activity);
+    struct sc_watchdog *watchdog = watch(activity);
     sc_clock_sleep_ns(5 * (int64_t)TIMEOUT_NS);
+    sc_watchdog_stop(watchdog);
 }
 
 static void child_ticks(struct sc_activity *activity)
 {
     sc_activity_enter(activity, SC_PHASE_COMPUTE, 2, 11);
-    watch(activity);
+    struct sc_watchdog *watchdog = watch(activity);
     for (int i = 0; i < 30; i++) {
         sc_clock_sleep_ns(50 * MS);
         (void)atomic_fetch_add(&activity->tick, 1);
     }
+    sc_watchdog_stop(watchdog);
 }
 
 static void child_goes_from_node_to_node(struct sc_activity *activity)
 {
     sc_activity_enter(activity, SC_PHASE_COMPUTE, 2, 11);
-    watch(activity);
+    struct sc_watchdog *watchdog = watch(activity);
     for (int i = 0; i < 30; i++) {
         sc_clock_sleep_ns(50 * MS);
         atomic_store(&activity->node, i);
     }
+    sc_watchdog_stop(watchdog);
 }
 
 static void child_waits_for_others(struct sc_activity *activity)
 {
     sc_activity_enter(activity, SC_PHASE_WAIT, -1, -1);
-    watch(activity);
+    struct sc_watchdog *watchdog = watch(activity);
     sc_clock_sleep_ns(4 * (int64_t)TIMEOUT_NS);
+    sc_watchdog_stop(watchdog);
 }
 
 static pid_t start(void (*child)(struct sc_activity *activity), int *err)
