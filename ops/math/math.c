@@ -29,6 +29,7 @@ static const struct sc_family_entry entries[] = {
     {"Cosh", sc_ops_math_unary},
     {"CumProd", sc_ops_math_cumulate},
     {"CumSum", sc_ops_math_cumulate},
+    {"Det", sc_ops_math_det},
     {"Div", sc_ops_math_binary},
     {"Elu", sc_ops_math_unary},
     {"Equal", sc_ops_math_binary},

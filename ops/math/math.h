@@ -10,6 +10,7 @@ extern const struct sc_op sc_ops_math_binary[];
 extern const struct sc_op sc_ops_math_cast[];
 extern const struct sc_op sc_ops_math_clip[];
 extern const struct sc_op sc_ops_math_cumulate[];
+extern const struct sc_op sc_ops_math_det[];
 extern const struct sc_op sc_ops_math_pow[];
 extern const struct sc_op sc_ops_math_reduce[];
 extern const struct sc_op sc_ops_math_softmax[];
