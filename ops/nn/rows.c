@@ -3,6 +3,7 @@
 #include "ops/nn/rows.h"
 
 static const struct sc_family_entry entries[] = {
+    {"AffineGrid", sc_ops_nn_affine_grid},
     {"Attention", sc_ops_nn_attention},
     {"AveragePool", sc_ops_nn_pool},
     {"BatchNormalization", sc_ops_nn_channel_norm},

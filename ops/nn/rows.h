@@ -5,6 +5,7 @@
 
 #include "ops/families.h"
 
+extern const struct sc_op sc_ops_nn_affine_grid[];
 extern const struct sc_op sc_ops_nn_attention[];
 extern const struct sc_op sc_ops_nn_axis_norm[];
 extern const struct sc_op sc_ops_nn_channel_norm[];
