@@ -10,7 +10,8 @@
 
 /* Facts in, facts out. in[i] is NULL for an absent input, out[i] is NULL for an output that nobody named.
  * Out facts start unknown. Types of in[] that are known obey the schema (sc_check_types ran before). infer fills what
- * it can: a dim that it cannot know stays unknown, and is settled by resolve.
+ * it can: a dim that it cannot know stays unknown, and is settled by resolve. Before anything runs it is called again
+ * with every dim of the inputs known, so checks of dims belong here alone.
  */
 struct sc_infer {
     const struct sc_graph *graph;

@@ -27,8 +27,8 @@ void sc_fact_of_rank(struct sc_fact *out, enum sc_type type, int rank);
 /* sc_fact_of, with the dims [rows, heads, capacity, width] of a state. */
 void sc_fact_of_input(struct sc_fact *fact, const struct sc_value *value);
 
-/* Known elements of a 0-d or 1-d i32 or i64 fact; false when the content is not known. More than SC_MAX_RANK elements,
- * or content of another shape or type, is SC_BAD_MODEL. */
+/* Elements of a 0-d or 1-d i32 or i64 input whose content is known: the caller has seen its `value`. More than
+ * SC_MAX_RANK elements are SC_LIMIT, content of another shape or type SC_BAD_MODEL. */
 enum sc_status sc_input_ints(
     const struct sc_infer *infer, int input, int64_t values[SC_MAX_RANK], struct sc_ints *ints);
 
