@@ -205,6 +205,30 @@ static enum sc_status gather(struct sc_symbolics *s, const struct sc_node *node)
     return sc_symbolic_set_list(s, out, n, picked);
 }
 
+/* Two blocks of one test side by side: the first is the same everywhere, and the second's form, carried on into the
+ * first, holds there: zeros before a causal triangle are a causal mask of more keys. */
+static enum sc_status join_blocks(
+    struct sc_symbolics *s, const struct sc_symbolic *a, const struct sc_symbolic *b, int axis, struct sc_symbolic *out)
+{
+    const bool choices = a->kind == SC_SYMBOLIC_CHOICE && b->kind == SC_SYMBOLIC_CHOICE;
+    if (!choices && (a->kind != SC_SYMBOLIC_TEST || b->kind != SC_SYMBOLIC_TEST)) {
+        return SC_OK;
+    }
+    const int first = sc_form_holds(s, a->form, a->rank, a->dims);
+    struct sc_form form = *b->form;
+    if (first < 0 || !sc_size_add(&form.base, &a->dims[axis], -form.index[axis], &form.base)) {
+        return SC_OK;
+    }
+    const int on = sc_form_holds(s, &form, a->rank, a->dims);
+    const double value = first ? a->yes : a->no;
+    if (on < 0 || (choices ? value != (on ? b->yes : b->no) : first != on)) {
+        return SC_OK;
+    }
+    out->yes = b->yes;
+    out->no = b->no;
+    return sc_symbolic_set_form(s, out, b->kind, &form);
+}
+
 static enum sc_status concat(struct sc_symbolics *s, const struct sc_node *node)
 {
     const struct sc_symbolic *first = sc_symbolic_in(s, node, 0);
@@ -232,7 +256,10 @@ static enum sc_status concat(struct sc_symbolics *s, const struct sc_node *node)
         }
     }
     SC_TRY(sc_symbolic_set(s, out, first->rank, dims));
-    return listed ? sc_symbolic_set_list(s, out, n, list) : SC_OK;
+    if (listed) {
+        return sc_symbolic_set_list(s, out, n, list);
+    }
+    return node->n_in == 2 ? join_blocks(s, first, sc_symbolic_in(s, node, 1), axis, out) : SC_OK;
 }
 
 /* Divides what is left of the input's elements among the target's one unknown dim: dims that both have cancel. */

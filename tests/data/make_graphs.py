@@ -303,7 +303,7 @@ def repeat(name, cache):
             node(f"{name} = Reshape {name}.many {name}.flat")]
 
 
-def decomposed(name, compare="LessOrEqual keys queries", where=False, padding=True, extra=()):
+def decomposed(name, compare="LessOrEqual keys queries", where=False, padding=True, halves=False, extra=()):
     """Attention of a decoder in its parts: 4 query heads on 2 cached heads of width 2, a factor on both sides, a mask
     of positions and of attention_mask, and a guard against rows that see nothing."""
     cache = ["batch", 2, "past", 2]
@@ -325,19 +325,33 @@ def decomposed(name, compare="LessOrEqual keys queries", where=False, padding=Tr
         node("k.t = Transpose k", perm=[0, 1, 3, 2]), node("q.scaled = Mul q factor"),
         node("k.scaled = Mul k.t factor"), node("scores = MatMul q.scaled k.scaled"),
     ]
-    nodes += ([node("masked = Where visible scores lowest")] if where
-              else [node("bias = Where visible nothing lowest"), node("masked = Add scores bias")])
+    if where:
+        nodes += [node("masked = Where visible scores lowest")]
+    elif halves:  # zeros for the past before a triangle, and what attention_mask hides put over both
+        nodes += [
+            node("line = Range scalar_zero n scalar_one"), node("line1 = Add line scalar_one"),
+            node("across = Unsqueeze line zero"), node("down = Unsqueeze line1 one"), node("low = Less across down"),
+            node("n1 = Unsqueeze n zero"), node("past1 = Unsqueeze past zero"), node("nn = Concat n1 n1", axis=0),
+            node("np = Concat n1 past1", axis=0), node("full = Expand least nn"), node("tri = Where low nothing full"),
+            node("zeros = ConstantOfShape np"), node("causal = Concat zeros tri", axis=-1),
+            node("causal4 = Unsqueeze causal both"), node("given.f = Cast attention_mask", to=T.FLOAT),
+            node("inverse = Sub one.f given.f"), node("inverse4 = Unsqueeze inverse middle"),
+            node("hides = Cast inverse4", to=T.BOOL), node("bias = Where hides least causal4"),
+            node("masked = Add scores bias")]
+    else:
+        nodes += [node("bias = Where visible nothing lowest"), node("masked = Add scores bias")]
     nodes += [node("p = Softmax masked", axis=-1), node("nan = IsNaN p"), node("weights = Where nan nothing p"),
               node("y = MatMul weights v"), node("y.t = Transpose y", perm=[0, 2, 1, 3]),
               node("z = Reshape y.t whole"), node("logits = MatMul z head"), *extra]
     table, head, wq, wk, wv = ints(8, 8) / 4, ints(8, 8), ints(8, 8) / 8, ints(8, 4) / 8, ints(8, 4) / 8
     weights = [nh.from_array(a.astype(np.float32), n) for n, a in
                (("table", table), ("head", head), ("wq", wq), ("wk", wk), ("wv", wv), ("factor", np.float32(0.75)),
-                ("nothing", np.float32(0)), ("lowest", np.float32(-np.inf)))]
+                ("nothing", np.float32(0)), ("lowest", np.float32(-np.inf)), ("one.f", np.float32(1)),
+                ("least", np.finfo(np.float32).min))]
     weights += [constant(n, v) for n, v in
                 (("q_heads", [0, 0, 4, 2]), ("kv_heads", [0, 0, 2, 2]), ("whole", [0, 0, 8]), ("zero", [0]),
                  ("one", [1]), ("two", [2]), ("four", [4]), ("scalar_zero", 0), ("scalar_one", 1),
-                 ("three_front", [0, 1, 2]), ("around", [0, 1, 3]), ("middle", [1, 2]))]
+                 ("three_front", [0, 1, 2]), ("around", [0, 1, 3]), ("middle", [1, 2]), ("both", [0, 1]))]
 
     def want(ids, given, past_k, past_v):
         def heads(w, n):
@@ -395,6 +409,7 @@ def attentions():
     decomposed("attention_later", compare="Less keys queries")
     decomposed("attention_watched", extra=[node("other = ReduceSum past_key_values.0.key")])
     encoder()
+    decomposed("attention_halves", halves=True)
 
 
 def branches():

@@ -54,8 +54,8 @@ static void run_and_compare(struct graph_case *c, int n_sets)
 static void without_the_pass_the_parts_compute_the_same(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "attention_cached", "attention_where", "attention_later", "attention_watched", "attention_encoder"};
+    static const char *const names[] = {"attention_cached", "attention_where", "attention_later", "attention_watched",
+        "attention_encoder", "attention_halves"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct graph_case c;
         graph_open(&c, names[k]);
@@ -70,7 +70,7 @@ static void without_the_pass_the_parts_compute_the_same(void **state)
 static void a_decoder_gets_paged_caches_and_no_mask(void **state)
 {
     (void)state;
-    static const char *const names[] = {"attention_cached", "attention_where"};
+    static const char *const names[] = {"attention_cached", "attention_where", "attention_halves"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         struct graph_case c;
         struct sc_state_pair *pairs;
