@@ -6,6 +6,8 @@
 #include "ops/nn/resize.h"
 #include "tensor/convert.h"
 
+#define SC_RESIZE_TAPS ((int64_t)1 << 40) /* of an axis whose region of interest may stretch the filter at will */
+
 static enum sc_status find_name(const struct sc_graph *graph, const struct sc_node *node, const char *attribute,
     const char *const *names, int *index)
 {
@@ -234,6 +236,10 @@ static enum sc_status find_axes(const struct sc_infer *infer, const struct asked
     for (int i = 0; i < n; i++) {
         const int64_t at = p->axes.n < 0 ? i : p->axes.values[i] < 0 ? p->axes.values[i] + rank : p->axes.values[i];
         SC_TRY(find_axis(infer, asked, i, n, &axes[at]));
+        if (asked->roi && p->antialias && axes[at].in > 0 && axes[at].out > SC_RESIZE_TAPS / (4 * axes[at].in + 4)) {
+            return sc_node_fail(infer->graph, infer->node, SC_LIMIT, "a filter for %lld to %lld elements is too large",
+                (long long)axes[at].in, (long long)axes[at].out);
+        }
         all_known = all_known && dims[at] >= 0;
     }
     if (asked->sizes && p->aspect != SC_RESIZE_STRETCH) {
@@ -282,6 +288,24 @@ static enum sc_status infer_resize(struct sc_infer *infer)
     return SC_OK;
 }
 
+/* The first axis that may be resized: what lies above it splits the work, and needs no room on the way. */
+static enum sc_status prepare_resize(struct sc_prepare *prepare)
+{
+    const struct sc_infer infer = {.graph = prepare->graph,
+        .node = prepare->node,
+        .params = prepare->params,
+        .n_in = prepare->n_in,
+        .in = prepare->in};
+    const struct sc_fact *x = prepare->in[0];
+    struct sc_resize_axis axes[SC_MAX_RANK];
+    bool known;
+    SC_TRY(sc_resize_axes(&infer, x->rank, x->dims, axes, &known));
+    while (known && prepare->choice < x->rank && !sc_resize_moves(prepare->params, &axes[prepare->choice])) {
+        prepare->choice++;
+    }
+    return SC_OK;
+}
+
 static void cost_resize(const struct sc_infer *infer, struct sc_cost *cost)
 {
     const struct sc_resize_params *p = infer->params;
@@ -296,7 +320,8 @@ static void cost_resize(const struct sc_infer *infer, struct sc_cost *cost)
 #define ROW(op, version, read)                                                                                         \
     {                                                                                                                  \
         .domain = "", .name = op, .since = (version), .flags = SC_OP_PURE, .params = (read), .infer = infer_resize,    \
-        .scratch = sc_resize_scratch, .resolve = sc_resize_resolve, .run = sc_resize_run, .cost = cost_resize          \
+        .prepare = prepare_resize, .scratch = sc_resize_scratch, .resolve = sc_resolve_by_infer, .run = sc_resize_run, \
+        .cost = cost_resize                                                                                            \
     }
 
 const struct sc_op sc_ops_nn_resize[] = {

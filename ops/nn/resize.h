@@ -55,6 +55,9 @@ bool sc_resize_moves(const struct sc_resize_params *params, const struct sc_resi
 /* Input elements that make one output element; 1 for nearest. */
 int64_t sc_resize_taps(const struct sc_resize_params *params, const struct sc_resize_axis *axis);
 
+/* At least as many, whatever scale and region made `out` of `in`. */
+int64_t sc_resize_most_taps(const struct sc_resize_params *params, int64_t in, int64_t out);
+
 /* from: [out, taps] input coordinates within [0, in), or -1: outside the input, where the extrapolation value stands.
  * weights: as many, which sum to 1; NULL for nearest, which needs none.
  * Source: ONNX Resize-19. */
@@ -62,7 +65,6 @@ void sc_resize_find(
     const struct sc_resize_params *params, const struct sc_resize_axis *axis, int64_t *from, double *weights);
 
 /* Of the operator's row. */
-enum sc_status sc_resize_resolve(const struct sc_call *call);
 size_t sc_resize_scratch(const struct sc_call *call);
 void sc_resize_run(const struct sc_call *call);
 

@@ -91,6 +91,18 @@ int64_t sc_resize_taps(const struct sc_resize_params *params, const struct sc_re
     return 2 * (int64_t)fmin(reach, 2.0 * (double)axis->in + 2.0);
 }
 
+int64_t sc_resize_most_taps(const struct sc_resize_params *params, int64_t in, int64_t out)
+{
+    if (params->mode == SC_RESIZE_NEAREST || !params->antialias) {
+        return sc_resize_taps(params, &(struct sc_resize_axis){.in = in, .out = out, .scale = 1.0F});
+    }
+    const bool crop = params->place == SC_RESIZE_TF_CROP_AND_RESIZE;
+    const double radius = params->mode == SC_RESIZE_LINEAR ? 1.0 : 2.0;
+    const double most = 2.0 * (double)in + 2.0;
+    const double reach = crop || out < 1 ? most : ceil(radius * (double)in / ((double)out - 0.5)) + 2.0;
+    return 2 * (int64_t)fmax(radius, fmin(reach, most));
+}
+
 static int64_t clamp(int64_t at, int64_t in)
 {
     return at < 0 ? 0 : at < in ? at : in - 1;

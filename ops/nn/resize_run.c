@@ -7,8 +7,6 @@
 #include "ops/nn/resize.h"
 #include "tensor/convert.h"
 
-#define SC_RESIZE_ENTRIES ((int64_t)1 << 40) /* taps of an axis, all outputs together */
-
 /* One axis of the run at hand. */
 struct axis {
     struct sc_resize_axis about;
@@ -31,8 +29,51 @@ struct resize {
     char *rooms;
 };
 
-/* The axes again, from the content of the inputs, which resolve has checked. */
-static enum sc_status open_resize(const struct sc_call *call, struct resize *r)
+/* What follows from dims alone: sizes of what is needed on the way. Taps are bounds. */
+static void measure(const struct sc_call *call, struct resize *r)
+{
+    memset(r, 0, sizeof(*r));
+    r->params = call->params;
+    r->kernels = call->kernels;
+    r->x = sc_call_in(call, 0);
+    r->y = sc_call_out(call, 0);
+    r->rank = r->x->rank;
+    r->first = call->choice < r->rank ? call->choice : r->rank;
+    r->bytes = sc_type_bytes(r->x->type);
+    r->type = r->x->type == SC_F32 || r->x->type == SC_F16 || r->x->type == SC_BF16 ? SC_F32 : SC_F64;
+    r->blocks = sc_dims_product(r->x->dims, 0, r->first);
+    r->in_count = sc_dims_product(r->x->dims, r->first, r->rank);
+    r->out_count = sc_dims_product(r->y->dims, r->first, r->rank);
+    int64_t count = r->in_count;
+    int64_t inner = 1;
+    r->room_count = count;
+    for (int i = r->rank - 1; i >= 0; i--) {
+        struct axis *axis = &r->axes[i];
+        const int64_t in = r->x->dims[i];
+        const int64_t out = r->y->dims[i];
+        axis->taps = sc_resize_most_taps(r->params, in, out);
+        axis->inner = inner;
+        inner *= out;
+        r->list_bytes += (size_t)(out * axis->taps) * (r->params->mode == SC_RESIZE_NEAREST ? 8U : 16U);
+        if (i >= r->first && in > 0) {
+            count = count / in * out;
+            r->room_count = count > r->room_count ? count : r->room_count;
+        }
+    }
+    r->list_bytes = (r->list_bytes + 63) / 64 * 64;
+    r->room_bytes = ((size_t)r->room_count * sc_type_bytes(r->type) + 63) / 64 * 64;
+}
+
+size_t sc_resize_scratch(const struct sc_call *call)
+{
+    struct resize r;
+    measure(call, &r);
+    const size_t rooms = r.params->mode == SC_RESIZE_NEAREST ? 0 : 2 * (size_t)sc_team_size(call->team);
+    return r.out_count * r.blocks == 0 ? 0 : r.list_bytes + rooms * r.room_bytes;
+}
+
+/* The axes again, from the content of the inputs, which infer has checked. */
+static enum sc_status find_axes(const struct sc_call *call, struct sc_resize_axis axes[SC_MAX_RANK])
 {
     struct sc_fact facts[4];
     const struct sc_fact *in[4] = {NULL};
@@ -44,70 +85,9 @@ static enum sc_status open_resize(const struct sc_call *call, struct resize *r)
     }
     const struct sc_infer infer = {
         .graph = call->graph, .node = call->node, .params = call->params, .n_in = call->n_in, .in = in};
-    struct sc_resize_axis axes[SC_MAX_RANK];
-    memset(r, 0, sizeof(*r));
-    r->params = call->params;
-    r->kernels = call->kernels;
-    r->x = sc_call_in(call, 0);
-    r->y = sc_call_out(call, 0);
-    r->rank = r->x->rank;
-    r->bytes = sc_type_bytes(r->x->type);
+    const struct sc_tensor *x = sc_call_in(call, 0);
     bool known;
-    SC_TRY(sc_resize_axes(&infer, r->rank, r->x->dims, axes, &known));
-    for (int i = r->rank - 1; i >= 0; i--) {
-        r->axes[i].about = axes[i];
-        r->axes[i].taps = sc_resize_taps(r->params, &axes[i]);
-        if (axes[i].out > 0 && r->axes[i].taps > SC_RESIZE_ENTRIES / axes[i].out) {
-            return sc_node_fail(call->graph, call->node, SC_LIMIT, "a resize of a dim of %lld to %lld is too large",
-                (long long)axes[i].in, (long long)axes[i].out);
-        }
-        r->first = sc_resize_moves(r->params, &axes[i]) ? i : i == r->rank - 1 ? r->rank : r->first;
-    }
-    return SC_OK;
-}
-
-enum sc_status sc_resize_resolve(const struct sc_call *call)
-{
-    SC_TRY(sc_resolve_by_infer(call));
-    struct resize r;
-    return open_resize(call, &r);
-}
-
-/* Sizes of what is needed on the way. */
-static void measure(struct resize *r)
-{
-    const enum sc_type type = r->x->type;
-    r->type = type == SC_F32 || type == SC_F16 || type == SC_BF16 ? SC_F32 : SC_F64;
-    r->blocks = sc_dims_product(r->x->dims, 0, r->first);
-    r->in_count = sc_dims_product(r->x->dims, r->first, r->rank);
-    r->out_count = sc_dims_product(r->y->dims, r->first, r->rank);
-    int64_t count = r->in_count;
-    int64_t inner = 1;
-    r->room_count = count;
-    for (int i = r->rank - 1; i >= 0; i--) {
-        struct axis *axis = &r->axes[i];
-        const int64_t entries = axis->about.out * axis->taps;
-        axis->inner = inner;
-        inner *= axis->about.out;
-        r->list_bytes += (size_t)entries * (r->params->mode == SC_RESIZE_NEAREST ? 8U : 16U);
-        if (i >= r->first && axis->about.in > 0) {
-            count = count / axis->about.in * axis->about.out;
-            r->room_count = count > r->room_count ? count : r->room_count;
-        }
-    }
-    r->list_bytes = (r->list_bytes + 63) / 64 * 64;
-    r->room_bytes = ((size_t)r->room_count * sc_type_bytes(r->type) + 63) / 64 * 64;
-}
-
-size_t sc_resize_scratch(const struct sc_call *call)
-{
-    struct resize r;
-    if (open_resize(call, &r) != SC_OK || sc_dims_product(r.y->dims, 0, r.rank) == 0) {
-        return 0;
-    }
-    measure(&r);
-    const size_t rooms = r.params->mode == SC_RESIZE_NEAREST ? 0 : 2 * (size_t)sc_team_size(call->team);
-    return r.list_bytes + rooms * r.room_bytes;
+    return sc_resize_axes(&infer, x->rank, x->dims, axes, &known);
 }
 
 #define TYPE float
@@ -266,29 +246,44 @@ static void run_nearest(struct resize *r, struct sc_team *team)
     sc_team_for(team, sc_parts(r->blocks, r->per_part), pick_part, r);
 }
 
+/* Taps and weights of every axis, in scratch. */
+static void fill_lists(const struct sc_call *call, const struct sc_resize_axis *axes, struct resize *r)
+{
+    int64_t *from = call->scratch;
+    for (int i = 0; i < r->rank; i++) {
+        r->axes[i].about = axes[i];
+        r->axes[i].taps = sc_resize_taps(r->params, &axes[i]);
+        r->axes[i].from = from;
+        from += axes[i].out * r->axes[i].taps;
+    }
+    double *weights = r->params->mode == SC_RESIZE_NEAREST ? NULL : (double *)(void *)from;
+    for (int i = 0; i < r->rank; i++) {
+        r->axes[i].weights = weights;
+        sc_resize_find(r->params, &axes[i], r->axes[i].from, weights);
+        weights = weights ? weights + axes[i].out * r->axes[i].taps : NULL;
+    }
+    r->rooms = (char *)call->scratch + r->list_bytes;
+}
+
 void sc_resize_run(const struct sc_call *call)
 {
     struct resize r;
-    if (open_resize(call, &r) != SC_OK || sc_dims_product(r.y->dims, 0, r.rank) == 0) {
-        return; /* resolve has refused it, or nothing to do */
+    struct sc_resize_axis axes[SC_MAX_RANK];
+    measure(call, &r);
+    if (r.out_count * r.blocks == 0 || find_axes(call, axes) != SC_OK) {
+        return; /* nothing to do, or infer has refused it */
+    }
+    while (r.first < r.rank && !sc_resize_moves(r.params, &axes[r.first])) {
+        r.blocks *= r.x->dims[r.first];
+        r.in_count /= r.x->dims[r.first];
+        r.out_count /= r.x->dims[r.first];
+        r.first++;
     }
     if (r.first == r.rank) {
         memcpy(r.y->data, r.x->data, (size_t)sc_tensor_count(r.x) * r.bytes);
         return;
     }
-    measure(&r);
-    int64_t *from = call->scratch;
-    for (int i = 0; i < r.rank; i++) {
-        r.axes[i].from = from;
-        from += r.axes[i].about.out * r.axes[i].taps;
-    }
-    double *weights = r.params->mode == SC_RESIZE_NEAREST ? NULL : (double *)(void *)from;
-    for (int i = 0; i < r.rank; i++) {
-        r.axes[i].weights = weights;
-        sc_resize_find(r.params, &r.axes[i].about, r.axes[i].from, weights);
-        weights = weights ? weights + r.axes[i].about.out * r.axes[i].taps : NULL;
-    }
-    r.rooms = (char *)call->scratch + r.list_bytes;
+    fill_lists(call, axes, &r);
     if (r.params->mode == SC_RESIZE_NEAREST) {
         run_nearest(&r, call->team);
     } else {

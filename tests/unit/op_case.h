@@ -141,6 +141,25 @@ static inline void op_pack(struct op_case *c, void *params, const struct sc_fact
     }
 }
 
+/* Layouts are made before there is data. */
+static inline size_t op_scratch(struct op_case *c, const struct sc_call *call)
+{
+    void *data[CASE_MAX];
+    for (int i = 0; i < c->node.n_in; i++) {
+        data[i] = c->in[i].kind == SC_KIND_TENSOR ? c->in[i].u.tensor.data : NULL;
+        if (c->in[i].kind == SC_KIND_TENSOR) {
+            c->in[i].u.tensor.data = NULL;
+        }
+    }
+    const size_t bytes = c->op->scratch ? c->op->scratch(call) : 0;
+    for (int i = 0; i < c->node.n_in; i++) {
+        if (c->in[i].kind == SC_KIND_TENSOR) {
+            c->in[i].u.tensor.data = data[i];
+        }
+    }
+    return bytes;
+}
+
 static inline enum sc_status op_execute(struct op_case *c, struct sc_call *call)
 {
     if (c->op->exec) {
@@ -156,7 +175,7 @@ static inline enum sc_status op_execute(struct op_case *c, struct sc_call *call)
             memset(t->data, 0xa5, sc_tensor_bytes(t));
         }
     }
-    const size_t bytes = c->op->scratch ? c->op->scratch(call) : 0;
+    const size_t bytes = op_scratch(c, call);
     call->scratch = sc_arena_alloc(&c->arena, bytes + 64);
     memset(call->scratch, 0xa5, bytes);
     c->op->run(call);
