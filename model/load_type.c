@@ -47,7 +47,8 @@ static enum sc_status load_dim(
         /* Some exporters write -1 for a dim that they do not know. */
         *value = dim->dim_value >= 0 ? dim->dim_value : SC_DIM_UNKNOWN;
     } else if (dim->value_case == SC__ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && dim->dim_param &&
-        dim->dim_param[0] && loader->model) {
+        dim->dim_param[0] && strcmp(dim->dim_param, "?") != 0 && loader->model) {
+        /* Paddle's exporter writes "?" for each dim that it does not know, and they need not be equal. */
         return symbol_of(loader, dim->dim_param, value);
     }
     return SC_OK;

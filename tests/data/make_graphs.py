@@ -111,6 +111,12 @@ def computed_shape():
          [constant("zero", [0]), constant("minus_one", [-1]), constant("one", 1, np.float32)], data, want=want)
 
 
+def question_marks():
+    """Dims named "?", as one exporter calls each that it does not know: they need not be equal."""
+    save("question_marks", [node("twice = Add x x"), node("y = Neg twice")], [f32("x", "?", 2, "?")],
+         [f32("y", "?", 2, "?")], data=[[ints(1, 2, 3)], [ints(4, 2, 1)]], want=lambda x: [-2 * x])
+
+
 def views():
     """Views of views, of inputs and of weights; each read by operators that want them dense and by ones that do not."""
     nodes = [
@@ -597,5 +603,5 @@ def pairs():
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
-                 skipping, pairs, functions, bad_functions, attentions, branches):
+                 skipping, pairs, functions, bad_functions, attentions, branches, question_marks):
         make()
