@@ -9,6 +9,7 @@
 
 #include "launch/app.h"
 #include "launch/compare.h"
+#include "launch/digest.h"
 #include "launch/progress.h"
 
 /* Names in memory of the arena, sorted. */
@@ -29,7 +30,9 @@ struct sc_verifier {
     struct sc_names sets;
     const struct sc_value **inputs; /* per graph input, of the data set at hand */
     int64_t passed, failed, skipped;
-    int stages_used; /* the most */
+    int stages, stages_used; /* of the case at hand; the most */
+    bool print_bits;
+    uint64_t bits; /* of all outputs of the case at hand */
 };
 
 static enum sc_status add_name(struct sc_arena *arena, struct sc_names *names, const char *name)
@@ -148,6 +151,7 @@ static enum sc_status compare_outputs(struct sc_verifier *verifier, const char *
         if (!outputs[o]) {
             return sc_fail(SC_INTERNAL, "output '%s' was not delivered", name);
         }
+        verifier->bits = sc_digest_value(verifier->bits, outputs[o]);
         const char *what = sc_arena_printf(&verifier->passing, "%s: output '%s'", set, name);
         SC_TRY(sc_compare_values(what ? what : name, outputs[o], &reference, &verifier->tolerance));
     }
@@ -212,8 +216,8 @@ static enum sc_status verify_case(struct sc_verifier *verifier)
     SC_TRY(sc_world_agree(app->world, status));
     options.input_facts = facts;
     SC_TRY(sc_session_open(app->world, verifier->model, &options, &verifier->session));
-    const int n_stages = sc_session_plan(verifier->session)->n_stages;
-    verifier->stages_used = n_stages > verifier->stages_used ? n_stages : verifier->stages_used;
+    verifier->stages = sc_session_plan(verifier->session)->n_stages;
+    verifier->stages_used = verifier->stages > verifier->stages_used ? verifier->stages : verifier->stages_used;
     return sc_app_run(app, verifier->session, drive, verifier);
 }
 
@@ -232,6 +236,9 @@ static void tell(struct sc_verifier *verifier, enum sc_status status)
 {
     if (status == SC_OK) {
         verifier->passed++;
+        if (verifier->print_bits) {
+            printf("BITS %016" PRIx64 " of %d stages: %s\n", verifier->bits, verifier->stages, verifier->folder);
+        }
     } else if (status == SC_UNSUPPORTED) {
         verifier->skipped++;
         printf("SKIP %s: %s\n", verifier->folder, sc_error_last()->text);
@@ -261,6 +268,7 @@ static enum sc_status verify_all(struct sc_verifier *verifier)
         .on = sc_app_is_root(app) && sc_app_watched(app), .what = "verifying", .total = verifier->cases.n};
     for (int c = 0; c < verifier->cases.n; c++) {
         verifier->folder = verifier->cases.name[c];
+        verifier->bits = SC_DIGEST_START;
         const enum sc_status status = verify_case(verifier);
         sc_progress_clear(&progress);
         if (sc_app_is_root(app)) {
@@ -283,6 +291,7 @@ static enum sc_status verify_all(struct sc_verifier *verifier)
 enum sc_status sc_command_verify(struct sc_app *app)
 {
     struct sc_verifier verifier = {.app = app,
+        .print_bits = sc_options_flag(app->options, "bits"),
         .tolerance = {
             .relative = sc_options_real(app->options, "rtol"), .absolute = sc_options_real(app->options, "atol")}};
     const enum sc_status status = verify_all(&verifier);

@@ -99,6 +99,8 @@ static const struct sc_option_row options[] = {
         "end the job when a rank makes no progress, or is not heard of, for S seconds; 0: never"},
     {"rtol", NULL, NULL, SC_OPTION_REAL, "R", "0.001", 0, 1e30, BIT(VERIFY), "relative tolerance"},
     {"atol", NULL, NULL, SC_OPTION_REAL, "A", "1e-7", 0, 1e30, BIT(VERIFY), "absolute tolerance"},
+    {"bits", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(VERIFY),
+        "print a digest of each case's outputs; equal ones are equal in every bit"},
     {"ranks", "n", "np", SC_OPTION_INT, "N", "1", 1, 4096, BIT(LAUNCH), "ranks to start"},
     {"hostfile", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(LAUNCH),
         "hosts to start them on, as mpirun reads it"},
