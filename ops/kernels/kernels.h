@@ -9,8 +9,8 @@
 
 enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
 
-/* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu
- * and gelu 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even.
+/* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu,
+ * gelu and hard_swish 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even.
  */
 #define SC_UNARY_F32(X)                                                                                                \
     X(exp)                                                                                                             \
@@ -31,7 +31,8 @@ enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
     X(silu)                                                                                                            \
     X(gelu_erf)                                                                                                        \
     X(gelu_tanh)                                                                                                       \
-    X(softplus)
+    X(softplus)                                                                                                        \
+    X(hard_swish)
 
 /* f32 functions of two arguments. */
 #define SC_BINARY_F32(X) X(add) X(sub) X(mul) X(div) X(max) X(min)
@@ -95,6 +96,8 @@ struct sc_kernels {
     /* y[i] = chain over t in order of w[t] * x[offsets[t] + i], then + *bias unless it is NULL; i < n. */
     void (*taps)(
         const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n);
+    /* The same with the largest of x[offsets[t] + i]; -inf without taps, NaN if any is. */
+    void (*taps_max)(const float *x, const int64_t *offsets, int64_t n_taps, float *y, int64_t n);
     void (*f16_to_f32)(const uint16_t *x, float *y, int64_t n);
     void (*f32_to_f16)(const float *x, uint16_t *y, int64_t n); /* round to nearest even */
     void (*bf16_to_f32)(const uint16_t *x, float *y, int64_t n);

@@ -39,6 +39,7 @@ const struct sc_kernels *K(table)(void)
         .mix_values = K(mix_values),
         .gather_columns = K(gather_columns),
         .taps = K(taps),
+        .taps_max = K(taps_max),
         .f16_to_f32 = K(f16_to_f32),
         .f32_to_f16 = K(f32_to_f16),
         .bf16_to_f32 = K(bf16_to_f32),

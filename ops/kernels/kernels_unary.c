@@ -163,6 +163,12 @@ SC_INLINE v16 f_softplus(v16 x)
     return v_add(v_max(v_zero(), x), v_add(log_positive(u), lost));
 }
 
+SC_INLINE v16 f_hard_swish(v16 x)
+{
+    const v16 part = v_add(v_div(x, v_set(6.0f)), v_set(0.5f));
+    return v_mul(x, v_min(v_set(1.0f), v_max(v_zero(), part))); /* NaN stays */
+}
+
 #define X(name)                                                                                                        \
     void K(name)(const float *x, float *y, int64_t n)                                                                  \
     {                                                                                                                  \
@@ -191,4 +197,5 @@ X(silu)
 X(gelu_erf)
 X(gelu_tanh)
 X(softplus)
+X(hard_swish)
 #undef X

@@ -70,3 +70,26 @@ void K(taps)(
         v_store_n(y + i, bias != NULL ? v_add(sum, shift) : sum, rest);
     }
 }
+
+SC_INLINE v16 larger(v16 x, v16 y)
+{
+    return v_select(m_or(v_lt(x, y), v_nan(y)), y, x);
+}
+
+void K(taps_max)(const float *x, const int64_t *offsets, int64_t n_taps, float *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += 16) {
+        const int rest = n - i < 16 ? (int)(n - i) : 16;
+        v16 best = v_set(-INFINITY);
+        if (rest == 16) {
+            for (int64_t t = 0; t < n_taps; t++) {
+                best = larger(best, v_load(x + offsets[t] + i));
+            }
+        } else {
+            for (int64_t t = 0; t < n_taps; t++) {
+                best = larger(best, v_load_n(x + offsets[t] + i, rest));
+            }
+        }
+        v_store_n(y + i, best, rest);
+    }
+}

@@ -29,6 +29,7 @@ void K(mix_values)(const float *p, const float *values, int64_t row_stride, int6
 void K(gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step);
 void K(taps)(
     const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n);
+void K(taps_max)(const float *x, const int64_t *offsets, int64_t n_taps, float *y, int64_t n);
 void K(f16_to_f32)(const uint16_t *x, float *y, int64_t n);
 void K(f32_to_f16)(const float *x, uint16_t *y, int64_t n);
 void K(bf16_to_f32)(const uint16_t *x, float *y, int64_t n);

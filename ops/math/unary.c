@@ -28,7 +28,6 @@ enum function {
     FN_celu,
     FN_thresholded_relu,
     FN_hard_sigmoid,
-    FN_hard_swish,
     FN_mish,
     FN_swish,
     FN_is_nan,

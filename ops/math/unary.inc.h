@@ -57,7 +57,6 @@ LOOP(selu, T, x > 0 ? GAMMA * x : GAMMA * ALPHA * F(expm1)(x))
 LOOP(celu, T, x > 0 ? x : ALPHA * F(expm1)(x / ALPHA))
 LOOP(thresholded_relu, T, x > ALPHA ? x : x != x ? x : 0)
 LOOP(hard_sigmoid, T, OF(at_most)(OF(at_least)(ALPHA *x + BETA, 0), 1))
-LOOP(hard_swish, T, x *OF(at_most)(OF(at_least)(x / 6 + (T)0.5, 0), 1))
 LOOP(mish, T, x *F(tanh)(OF(soft_plus)(x)))
 LOOP(swish, T, x *OF(logistic)(ALPHA *x))
 LOOP(is_nan, uint8_t, x != x)
@@ -85,6 +84,7 @@ LOOP(silu, T, x *OF(logistic)(x))
 LOOP(gelu_erf, T, (T)0.5 * x * (1 + F(erf)(x * (T)0.70710678118654752440)))
 LOOP(gelu_tanh, T, (T)0.5 * x * (1 + F(tanh)((T)0.79788456080286535588 * (x + (T)0.044715 * x * x * x))))
 LOOP(softplus, T, OF(soft_plus)(x))
+LOOP(hard_swish, T, x *OF(at_most)(OF(at_least)(x / 6 + (T)0.5, 0), 1))
 #endif
 #undef ALPHA
 #undef BETA

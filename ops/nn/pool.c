@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MaxPool, AveragePool, LpPool, and their global forms, whose window is the whole plane. A part is one plane; narrow
- * types are widened to f32 plane by plane. */
+ * types are widened to f32 plane by plane. f32 has faster ways where it can: see pool_bands.c. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/infer.h"
-#include "ops/nn/window.h"
+#include "ops/nn/pool.h"
 #include "tensor/convert.h"
 
-enum kind { MAX, AVERAGE, LP };
-
 struct params {
-    enum kind kind;
+    enum sc_pool_kind kind;
     bool global, include_pads, column_major;
     double p;
     struct sc_window_params window;
@@ -22,7 +20,7 @@ static enum sc_status params_pool(
 {
     SC_TRY(sc_params_new(arena, sizeof(struct params), params));
     struct params *p = *params;
-    p->kind = strstr(node->op, "Max") ? MAX : strstr(node->op, "Average") ? AVERAGE : LP;
+    p->kind = strstr(node->op, "Max") ? SC_POOL_MAX : strstr(node->op, "Average") ? SC_POOL_AVERAGE : SC_POOL_LP;
     p->global = strncmp(node->op, "Global", 6) == 0;
     int64_t include, order;
     SC_TRY(sc_node_int(node, "count_include_pad", 0, &include));
@@ -79,25 +77,13 @@ static enum sc_status infer_pool(struct sc_infer *infer)
     return SC_OK;
 }
 
-struct pool {
-    enum kind kind;
-    bool include_pads, column_major;
-    double p;
-    struct sc_window window;
-    int64_t strides[SC_MAX_AXES]; /* of the plane */
-    int64_t in_count, out_count;
-    const struct sc_tensor *x, *y, *indices;
-    char *rooms; /* per worker: plane in and out as f32 */
-    size_t room_bytes;
-};
-
 /* The part of a window that lies inside the plane, as a walk over offsets. */
 struct box {
     int64_t offset, count; /* of the first element; elements */
     int64_t dims[SC_MAX_AXES], at[SC_MAX_AXES], steps[SC_MAX_AXES];
 };
 
-static void open_box(const struct pool *pool, const int64_t *at, struct box *box)
+static void open_box(const struct sc_pool *pool, const int64_t *at, struct box *box)
 {
     const struct sc_window *w = &pool->window;
     box->offset = 0;
@@ -130,26 +116,34 @@ static int64_t step_box(const struct sc_window *w, struct box *box)
     return step;
 }
 
-static double finish(const struct pool *pool, const int64_t *at, const struct box *box, double sum)
+int64_t sc_pool_count(const struct sc_pool *pool, int axis, int64_t at)
 {
-    if (pool->kind == LP) {
+    const struct sc_window *w = &pool->window;
+    const int64_t start = at * w->stride[axis] - w->begin[axis];
+    if (pool->include_pads) { /* cells inside the input and its pads */
+        const int64_t left = w->in[axis] + w->end[axis] - start;
+        const int64_t cells = (left + w->dilation[axis] - 1) / w->dilation[axis];
+        return cells < w->kernel[axis] ? cells : w->kernel[axis];
+    }
+    int64_t first, end;
+    sc_window_clip(w, axis, start, &first, &end);
+    return end - first;
+}
+
+static double finish(const struct sc_pool *pool, const int64_t *at, double sum)
+{
+    if (pool->kind == SC_POOL_LP) {
         return pool->p == 1.0 ? sum : pool->p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / pool->p);
     }
-    int64_t count = box->count;
-    if (pool->include_pads) { /* cells inside the input and its pads */
-        const struct sc_window *w = &pool->window;
-        count = 1;
-        for (int i = 0; i < w->axes; i++) {
-            const int64_t left = w->in[i] + w->end[i] - (at[i] * w->stride[i] - w->begin[i]);
-            const int64_t cells = (left + w->dilation[i] - 1) / w->dilation[i];
-            count *= cells < w->kernel[i] ? cells : w->kernel[i];
-        }
+    int64_t count = 1;
+    for (int i = 0; i < pool->window.axes; i++) {
+        count *= sc_pool_count(pool, i, at[i]);
     }
     return sum / (double)count;
 }
 
 /* The index of an element within its plane, in the order that is asked for. */
-static int64_t order_index(const struct pool *pool, int64_t offset)
+static int64_t order_index(const struct sc_pool *pool, int64_t offset)
 {
     if (!pool->column_major) {
         return offset;
@@ -172,7 +166,7 @@ static int64_t order_index(const struct pool *pool, int64_t offset)
 
 static void pool_part(void *arg, int64_t plane, int worker)
 {
-    const struct pool *pool = arg;
+    const struct sc_pool *pool = arg;
     const enum sc_type type = pool->x->type;
     const size_t bytes = sc_type_bytes(type);
     const void *x = sc_const_at(pool->x->data, plane * pool->in_count, bytes);
@@ -180,6 +174,10 @@ static void pool_part(void *arg, int64_t plane, int worker)
     int64_t *indices = pool->indices ? (int64_t *)pool->indices->data + plane * pool->out_count : NULL;
     if (type == SC_F64) {
         pool_f64(pool, x, y, indices, plane);
+        return;
+    }
+    if (type == SC_F32 && pool->global && pool->kind == SC_POOL_AVERAGE) {
+        *(float *)y = pool->kernels->sum(x, pool->in_count) / (float)pool->in_count;
         return;
     }
     if (type == SC_F32) {
@@ -193,10 +191,12 @@ static void pool_part(void *arg, int64_t plane, int worker)
     sc_convert(SC_F32, result, type, y, pool->out_count, 0);
 }
 
-static struct pool open_pool(const struct sc_call *call)
+static struct sc_pool open_pool(const struct sc_call *call)
 {
     const struct params *p = call->params;
-    struct pool pool = {.kind = p->kind,
+    struct sc_pool pool = {.kind = p->kind,
+        .global = p->global,
+        .kernels = call->kernels,
         .include_pads = p->include_pads,
         .column_major = p->column_major,
         .p = p->p,
@@ -208,6 +208,8 @@ static struct pool open_pool(const struct sc_call *call)
     sc_dense_strides(pool.window.axes, pool.window.in, pool.strides);
     pool.in_count = sc_dims_product(pool.window.in, 0, pool.window.axes);
     pool.out_count = sc_dims_product(pool.window.out, 0, pool.window.axes);
+    pool.planes = sc_dims_product(pool.x->dims, 0, 2);
+    sc_pool_open_bands(&pool);
     if (pool.x->type != SC_F32 && pool.x->type != SC_F64) {
         pool.room_bytes = ((size_t)(pool.in_count + pool.out_count) * sizeof(float) + 63) / 64 * 64;
     }
@@ -221,9 +223,11 @@ static size_t scratch_pool(const struct sc_call *call)
 
 static void run_pool(const struct sc_call *call)
 {
-    struct pool pool = open_pool(call);
-    if (pool.out_count > 0) {
-        sc_team_for(call->team, sc_dims_product(pool.x->dims, 0, 2), pool_part, &pool);
+    struct sc_pool pool = open_pool(call);
+    if (pool.out_count > 0 && pool.band.taps > 0) {
+        sc_team_for(call->team, sc_pool_band_parts(&pool), sc_pool_band_part, &pool);
+    } else if (pool.out_count > 0) {
+        sc_team_for(call->team, pool.planes, pool_part, &pool);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Pooling of one plane. Parameters: TYPE (float or double) and NAME. Sums are in double. */
-static void NAME(const struct pool *pool, const TYPE *x, TYPE *y, int64_t *indices, int64_t plane)
+static void NAME(const struct sc_pool *pool, const TYPE *x, TYPE *y, int64_t *indices, int64_t plane)
 {
     const struct sc_window *w = &pool->window;
     int64_t at[SC_MAX_AXES] = {0};
@@ -14,16 +14,16 @@ static void NAME(const struct pool *pool, const TYPE *x, TYPE *y, int64_t *indic
         for (int64_t n = box.count; n > 0; n--) {
             const TYPE value = x[offset];
             switch (pool->kind) {
-            case MAX:
+            case SC_POOL_MAX:
                 if (value > best || value != value) {
                     best = value;
                     best_at = offset;
                 }
                 break;
-            case AVERAGE:
+            case SC_POOL_AVERAGE:
                 sum += (double)value;
                 break;
-            case LP:
+            case SC_POOL_LP:
                 sum += pool->p == 1.0 ? fabs((double)value)
                     : pool->p == 2.0  ? (double)value * (double)value
                                       : pow(fabs((double)value), pool->p);
@@ -31,7 +31,7 @@ static void NAME(const struct pool *pool, const TYPE *x, TYPE *y, int64_t *indic
             }
             offset += step_box(w, &box);
         }
-        y[o] = pool->kind == MAX ? best : (TYPE)finish(pool, at, &box, sum);
+        y[o] = pool->kind == SC_POOL_MAX ? best : (TYPE)finish(pool, at, sum);
         if (indices) {
             indices[o] = plane * pool->in_count + order_index(pool, best_at);
         }

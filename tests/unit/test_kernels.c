@@ -80,13 +80,19 @@ static double softplus(double x)
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
+static double hard_swish(double x)
+{
+    return x * fmin(fmax(x / 6 + 0.5, 0), 1);
+}
+
 /* In the order of SC_UNARY_F32. rint: the rounding mode is to nearest even. */
 static double (*const reference[SC_UNARY_N])(double) = {exp, log, sqrt, tanh, sigmoid, erf, sin, cos, negative, fabs,
-    reciprocal, floor, ceil, rint, relu, silu, gelu_erf, gelu_tanh, softplus};
+    reciprocal, floor, ceil, rint, relu, silu, gelu_erf, gelu_tanh, softplus, hard_swish};
 
 static int is_expanded(int which)
 {
-    return which == SC_UNARY_silu || which == SC_UNARY_gelu_erf || which == SC_UNARY_gelu_tanh;
+    return which == SC_UNARY_silu || which == SC_UNARY_gelu_erf || which == SC_UNARY_gelu_tanh ||
+        which == SC_UNARY_hard_swish;
 }
 
 static double ulp(double x)
@@ -99,7 +105,7 @@ static double ulp(double x)
 static void check_unary(const struct sc_kernels *kernels, int which, float x, float y)
 {
     const double want = reference[which](x);
-    /* the bound that kernels.h promises: 2 ulp, and 2.5 for sigmoid, silu and gelu */
+    /* the bound that kernels.h promises: 2 ulp, and 2.5 for sigmoid, silu, gelu and hard_swish */
     const double unit = is_expanded(which) && x < 0 ? ulp(x) : ulp(want);
     const double bound = is_expanded(which) || which == SC_UNARY_sigmoid ? 2.5 : 2.0;
     bool right = fabs((double)y - want) <= bound * unit;
@@ -484,6 +490,34 @@ static void taps_are_chains_in_order(void **state)
     }
 }
 
+static void taps_max_is_the_largest_and_keeps_nan(void **state)
+{
+    (void)state;
+    enum { MAX = 70 };
+    float x[2 * MAX], y[MAX + 1];
+    const int64_t offsets[3] = {5, 0, 61};
+    uint64_t seed = 7;
+    for (int i = 0; i < 2 * MAX; i++) {
+        x[i] = random_float(&seed);
+    }
+    x[30] = NAN;
+    EACH_LEVEL
+    {
+        for (int n = 0; n <= MAX; n++) {
+            y[n] = GUARD;
+            kernels->taps_max(x, offsets, 3, y, n);
+            for (int i = 0; i < n; i++) {
+                const float a = x[5 + i], b = x[i], c = x[61 + i];
+                const bool nan = isnan(a) || isnan(b) || isnan(c);
+                assert_true(nan ? isnan(y[i]) : y[i] == fmaxf(a, fmaxf(b, c)));
+            }
+            assert_true(y[n] == GUARD);
+        }
+        kernels->taps_max(x, offsets, 0, y, 3);
+        assert_true(y[2] == -INFINITY);
+    }
+}
+
 static void best_obeys_sc_cpu(void **state)
 {
     (void)state;
@@ -521,6 +555,7 @@ int main(void)
         cmocka_unit_test(scale_and_axpy_equal_c),
         cmocka_unit_test(columns_are_gathered_and_zeros_outside),
         cmocka_unit_test(taps_are_chains_in_order),
+        cmocka_unit_test(taps_max_is_the_largest_and_keeps_nan),
         cmocka_unit_test(best_obeys_sc_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The copy is [row remainder][column remainder][rows][columns]; with a stride of one it is the padded rows. */
+#include "ops/nn/band.h"
+
+#include <string.h>
+
+#include "ops/infer.h"
+
+enum { BAND_ELEMENTS = 8192 }; /* results of a band: it stays in the caches */
+
+static size_t align64(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+bool sc_band_open(const struct sc_window *w, struct sc_band *b)
+{
+    memset(b, 0, sizeof(*b));
+    if (w->axes < 1 || w->axes > 2) {
+        return false;
+    }
+    for (int d = 0; d < 2; d++) {
+        const int axis = d - 2 + w->axes;
+        const bool real = axis >= 0;
+        b->in[d] = real ? w->in[axis] : 1;
+        b->out[d] = real ? w->out[axis] : 1;
+        b->kernel[d] = real ? w->kernel[axis] : 1;
+        b->stride[d] = real ? w->stride[axis] : 1;
+        b->dilation[d] = real ? w->dilation[axis] : 1;
+        b->begin[d] = real ? w->begin[axis] : 0;
+    }
+    b->taps = b->kernel[0] * b->kernel[1];
+    b->rows = b->out[1] > 0 && b->out[1] < BAND_ELEMENTS ? BAND_ELEMENTS / b->out[1] : 1;
+    b->rows = b->rows < b->out[0] ? b->rows : b->out[0];
+    b->n = b->rows > 0 ? sc_parts(b->out[0], b->rows) : 0;
+    const int64_t size[2] = {b->rows, b->out[1]};
+    for (int d = 0; d < 2; d++) {
+        b->phase[d] = size[d] + (b->kernel[d] - 1) * b->dilation[d] / b->stride[d];
+    }
+    b->planes = BAND_ELEMENTS / (b->rows * b->out[1] + 64) + 1;
+    b->copy_bytes = align64((size_t)(b->stride[0] * b->stride[1] * b->phase[0] * b->phase[1]) * sizeof(float));
+    b->result_bytes = align64((size_t)(b->rows * b->phase[1]) * sizeof(float));
+    b->offsets_bytes = align64((size_t)b->taps * sizeof(int64_t));
+    return true;
+}
+
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static void put(float *to, float value, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = value;
+    }
+}
+
+/* Columns begin, begin + stride, ... of one row, `n` of them. */
+static void copy_row(const float *row, int64_t in, int64_t begin, int64_t stride, float fill, int64_t n, float *to)
+{
+    const int64_t first = begin < 0 ? clamp((-begin + stride - 1) / stride, 0, n) : 0;
+    const int64_t end = begin < in ? clamp((in - begin + stride - 1) / stride, first, n) : first;
+    put(to, fill, first);
+    if (stride == 1) {
+        memcpy(to + first, row + begin + first, (size_t)(end - first) * sizeof(*to));
+    } else if (stride == 2) {
+        const float *from = row + begin;
+        for (int64_t i = first; i < end; i++) {
+            to[i] = from[2 * i];
+        }
+    } else {
+        for (int64_t i = first; i < end; i++) {
+            to[i] = row[begin + i * stride];
+        }
+    }
+    put(to + end, fill, n - end);
+}
+
+void sc_band_copy(const struct sc_band *b, const float *plane, int64_t index, float fill, float *copy)
+{
+    for (int64_t r = 0; r < b->stride[0]; r++) {
+        for (int64_t q = 0; q < b->stride[1]; q++) {
+            for (int64_t i = 0; i < b->phase[0]; i++, copy += b->phase[1]) {
+                const int64_t row = (index * b->rows + i) * b->stride[0] + r - b->begin[0];
+                if (row < 0 || row >= b->in[0]) {
+                    put(copy, fill, b->phase[1]);
+                } else {
+                    copy_row(plane + row * b->in[1], b->in[1], q - b->begin[1], b->stride[1], fill, b->phase[1], copy);
+                }
+            }
+        }
+    }
+}
+
+void sc_band_offsets(const struct sc_band *b, int64_t *offsets)
+{
+    for (int64_t i = 0; i < b->kernel[0]; i++) {
+        const int64_t y = i * b->dilation[0];
+        for (int64_t j = 0; j < b->kernel[1]; j++) {
+            const int64_t x = j * b->dilation[1];
+            const int64_t phase = y % b->stride[0] * b->stride[1] + x % b->stride[1];
+            *offsets++ = (phase * b->phase[0] + y / b->stride[0]) * b->phase[1] + x / b->stride[1];
+        }
+    }
+}
