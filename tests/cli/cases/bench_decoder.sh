@@ -1,4 +1,4 @@
 # A decoder's table has a row for the prompt and one for generation; the plan and the ranks go to stderr.
 stagecoach bench "$root/examples/shakespeare" -p 16 -n 4 -r 2 -t 1 2> err | sed 's/[0-9.]* ± [0-9.]*/R/'
-grep -c '^rank ' err
+grep -c '^rank  host' err
 stagecoach bench "$root/examples/shakespeare" -p 16 -n 0 -r 2 -t 1 -o csv 2> /dev/null | cut -d , -f 1-7
