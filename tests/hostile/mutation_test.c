@@ -72,8 +72,8 @@ const char *__ubsan_default_options(void)
 static void watch(void)
 {
     static const int deadly[] = {SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-#if defined(__SANITIZE_ADDRESS__)
-    const size_t n = 2; /* the others are the sanitizer's */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const size_t n = 2; /* the others are the sanitizer's, as is most of the address space */
 #else
     const size_t n = sizeof deadly / sizeof *deadly;
     const struct rlimit ceiling = {(rlim_t)CEILING_MIB << 20, (rlim_t)CEILING_MIB << 20};
