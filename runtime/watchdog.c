@@ -78,7 +78,7 @@ static void describe(int phase, int stage, int64_t seq, const char *node, char *
     if (seq >= 0) {
         snprintf(parts[2], sizeof parts[2], "microbatch %" PRId64 ", ", seq);
     }
-    snprintf(text, bytes, "%s%s%sphase %s", parts[0], parts[1], parts[2], sc_phase_name((enum sc_phase)phase));
+    snprintf(text, bytes, "%.32s%.95s%.40sphase %s", parts[0], parts[1], parts[2], sc_phase_name((enum sc_phase)phase));
 }
 
 static _Noreturn void end(const struct sc_watchdog *watchdog, int rank, const char *host, const char *what)
