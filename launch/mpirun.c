@@ -14,11 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "launch/app.h"
 #include "launch/mpirun_output.h"
 #include "launch/options.h"
 
 #define SETTLE_MS 3
+#define GRACE_NS INT64_C(5000000000)
 
 enum sc_mpirun_kind sc_mpirun_kind_of(const char *version)
 {
@@ -116,6 +118,7 @@ struct child {
     int out; /* to stdout; -1: comes with `err` */
     bool ended; /* `status` is waitpid's */
     int status;
+    int given_up; /* the exit code to give in place of its own; 0: it may end by itself */
 };
 
 /* In the child. The cause of a failed exec goes to `told`. */
@@ -202,6 +205,9 @@ static int exit_code_of(struct child *child)
     if (!has_ended(child, 0)) {
         return 1;
     }
+    if (child->given_up) {
+        return child->given_up;
+    }
     if (WIFEXITED(child->status)) {
         return WEXITSTATUS(child->status);
     }
@@ -273,6 +279,23 @@ static bool more(int fd, char *data, size_t room, size_t *bytes)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
+/* A rank that dies while mpirun starts the others can leave mpirun waiting for ever. It gets some seconds to end by itself,
+ * some to end what is left of the job when told to, and no more. */
+static void hurry(struct child *child, const struct sc_mpirun_output *output, int64_t *since_ns)
+{
+    if (!output->killed_by || has_ended(child, WNOHANG)) {
+        return;
+    }
+    *since_ns = *since_ns ? *since_ns : sc_clock_ns();
+    const int64_t waited_ns = sc_clock_ns() - *since_ns;
+    if (waited_ns > GRACE_NS && !child->given_up) {
+        child->given_up = 128 + output->killed_by;
+        (void)kill(child->pid, SIGTERM);
+    } else if (waited_ns > 2 * GRACE_NS) {
+        (void)kill(child->pid, SIGKILL);
+    }
+}
+
 /* Hands everything on until mpirun has ended. When stdout cannot be written the job is told to end, and what it says
  * about that is dropped. */
 static enum sc_status pass_output(struct child *child, const sigset_t *signals)
@@ -280,6 +303,7 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
     struct sc_mpirun_output output = {.fd = STDERR_FILENO};
     enum sc_status status = SC_OK;
     bool ended = false;
+    int64_t killed_ns = 0;
     struct pollfd ready[2] = {{.fd = child->err, .events = POLLIN}, {.fd = child->out, .events = POLLIN}};
     while (ready[0].fd >= 0 || ready[1].fd >= 0) {
         char data[4096];
@@ -287,6 +311,7 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
         const int n_ready = poll(ready, 2, ended ? 0 : 100);
         const bool failed = n_ready < 0 && errno != EINTR;
         hand_on(signals, child->pid);
+        hurry(child, &output, &killed_ns);
         if (failed || (n_ready == 0 && ended)) {
             break; /* something that it left behind may hold the pipes open */
         }

@@ -42,7 +42,7 @@ static void put_own_lines(const struct sc_mpirun_output *output)
     }
 }
 
-static bool put_killed(const struct sc_mpirun_output *output)
+static bool put_killed(struct sc_mpirun_output *output)
 {
     int rank = 0, signal = 0;
     char host[128] = "", name[64] = "", text[320];
@@ -55,6 +55,7 @@ static bool put_killed(const struct sc_mpirun_output *output)
     const int n = snprintf(text, sizeof text, "stagecoach: rank %d on host '%s' was killed by signal %d%s%s%s\n", rank,
         host, signal, name[0] ? " (" : "", name, name[0] ? ")" : "");
     put(output, text, (size_t)n);
+    output->killed_by = signal;
     return true;
 }
 
