@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/infer.h"
+#include "partitioner/reads.h"
 
 enum sc_status sc_planning_mark_states(
     struct sc_model *model, int n_pairs, const struct sc_state_pair *pairs, struct sc_arena *arena, bool **is_state)
@@ -77,20 +78,54 @@ static int find_group(int *group, int node)
     return node;
 }
 
-static bool reads(const struct sc_node *node, int value)
+/* The node that makes the continuation of the state that value v belongs to; -1: v is no state, or nothing makes it. */
+static enum sc_status find_homes(const struct sc_graph *graph, const struct sc_planning *planning,
+    struct sc_arena *arena, int64_t *state_bytes, int **homes)
 {
-    for (int i = 0; i < node->n_in; i++) {
-        if (node->in[i] == value) {
-            return true;
+    *homes = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof **homes);
+    if (!*homes) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        (*homes)[v] = -1;
+    }
+    for (int p = 0; p < planning->n_pairs; p++) {
+        const struct sc_state_pair *pair = &planning->pairs[p];
+        const int home = graph->values[pair->out].producer;
+        if (home >= 0) {
+            state_bytes[home] += planning->n_slots * sc_state_pair_bytes(pair, planning->context);
+            (*homes)[pair->in] = (*homes)[pair->out] = home;
         }
     }
-    return false;
+    return SC_OK;
+}
+
+/* Joins every node that reads a state, in a body too, with the node that makes its continuation. */
+static enum sc_status join_readers(
+    const struct sc_graph *graph, const int *homes, struct sc_arena *arena, int *group, bool *grouped)
+{
+    for (int n = 0; n < graph->n_nodes; n++) {
+        int n_values = 0, *values = NULL;
+        if (graph->nodes[n].dead) {
+            continue;
+        }
+        SC_TRY(sc_node_reads(graph, &graph->nodes[n], arena, &n_values, &values));
+        for (int i = 0; i < n_values; i++) {
+            const int home = homes[values[i]];
+            if (home >= 0) {
+                grouped[n] = grouped[home] = true;
+                group[find_group(group, n)] = find_group(group, home);
+            }
+        }
+    }
+    return SC_OK;
 }
 
 /* Everything that reads a state or its continuation stays with the node that makes the continuation. */
 static enum sc_status group_states(const struct sc_graph *graph, const struct sc_planning *planning,
     struct sc_arena *arena, int **groups, int64_t **state_bytes)
 {
+    int *homes;
     *groups = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof **groups);
     *state_bytes = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof **state_bytes);
     bool *grouped = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof *grouped);
@@ -101,21 +136,8 @@ static enum sc_status group_states(const struct sc_graph *graph, const struct sc
     for (int n = 0; n < graph->n_nodes; n++) {
         group[n] = n;
     }
-    for (int p = 0; p < planning->n_pairs; p++) {
-        const struct sc_state_pair *pair = &planning->pairs[p];
-        const int home = graph->values[pair->out].producer;
-        if (home < 0) {
-            continue;
-        }
-        (*state_bytes)[home] += planning->n_slots * sc_state_pair_bytes(pair, planning->context);
-        grouped[home] = true;
-        for (int n = 0; n < graph->n_nodes; n++) {
-            if (!graph->nodes[n].dead && (reads(&graph->nodes[n], pair->in) || reads(&graph->nodes[n], pair->out))) {
-                grouped[n] = true;
-                group[find_group(group, n)] = find_group(group, home);
-            }
-        }
-    }
+    SC_TRY(find_homes(graph, planning, arena, *state_bytes, &homes));
+    SC_TRY(join_readers(graph, homes, arena, group, grouped));
     for (int n = 0; n < graph->n_nodes; n++) {
         group[n] = grouped[n] ? find_group(group, n) : n;
     }

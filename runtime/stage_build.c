@@ -3,6 +3,7 @@
  * nodes join. */
 #include <string.h>
 
+#include "partitioner/reads.h"
 #include "runtime/stage.h"
 
 static int stage_rank(const struct sc_session *session, int stage)
@@ -114,28 +115,32 @@ static void gather_edges(struct sc_builder *builder)
     }
 }
 
-static bool reads(const struct sc_builder *builder, int value)
+/* is_read[v]: a node of the stage reads the value v. */
+static enum sc_status find_reads(const struct sc_builder *builder, struct sc_arena *arena, bool **is_read)
 {
     const struct sc_graph *graph = builder->session->model->graph;
+    *is_read = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof **is_read);
+    if (!*is_read) {
+        return SC_NO_MEMORY;
+    }
     for (int n = 0; n < builder->n_nodes; n++) {
-        const struct sc_node *node = &graph->nodes[builder->nodes[n]];
-        for (int i = 0; i < node->n_in; i++) {
-            if (node->in[i] == value) {
-                return true;
-            }
+        int n_values = 0, *values = NULL;
+        SC_TRY(sc_node_reads(graph, &graph->nodes[builder->nodes[n]], arena, &n_values, &values));
+        for (int i = 0; i < n_values; i++) {
+            (*is_read)[values[i]] = true;
         }
     }
-    return false;
+    return SC_OK;
 }
 
-static enum sc_status gather_pairs(struct sc_builder *builder)
+static enum sc_status gather_pairs(struct sc_builder *builder, const bool *is_read)
 {
     struct sc_session *session = builder->session;
     struct sc_stage *stage = builder->stage;
     for (int p = 0; p < session->options.n_pairs; p++) {
         const struct sc_state_pair *pair = &session->options.pairs[p];
         const bool mine = pair_stage(session, pair) == stage->index;
-        const bool read = reads(builder, pair->in);
+        const bool read = is_read[pair->in];
         if (read && !mine) {
             return sc_fail(SC_BAD_INPUT, "plan: stage %d reads the state '%s', which another stage continues",
                 stage->index, session->model->graph->values[pair->in].name);
@@ -151,6 +156,18 @@ static enum sc_status gather_pairs(struct sc_builder *builder)
         }
     }
     return SC_OK;
+}
+
+static enum sc_status build_pairs(struct sc_builder *builder)
+{
+    struct sc_arena scratch = {0};
+    bool *is_read;
+    enum sc_status status = find_reads(builder, &scratch, &is_read);
+    if (status == SC_OK) {
+        status = gather_pairs(builder, is_read);
+    }
+    sc_arena_release(&scratch);
+    return status;
 }
 
 static enum sc_status make_room(struct sc_builder *builder)
@@ -186,7 +203,7 @@ static enum sc_status build_stage(struct sc_session *session, struct sc_stage *s
     SC_TRY(make_room(&builder));
     gather_nodes(&builder);
     gather_edges(&builder);
-    SC_TRY(gather_pairs(&builder));
+    SC_TRY(build_pairs(&builder));
     stage->n_inputs = builder.n_inputs;
     const struct sc_program_spec spec = {.model = session->model,
         .graph = session->model->graph,

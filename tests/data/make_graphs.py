@@ -589,6 +589,20 @@ def named(name, ins, outs, kind=T.FLOAT, out_kind=T.FLOAT, rank=4):
           constant("zero", [0]), constant("zeros", np.zeros((1, 1, 8)), np.float32)], opset=23, ir=11)
 
 
+def captured_state():
+    """A state that one node reads directly, and another from inside of a branch."""
+    branch = h.make_graph([node("deep = ReduceSum past_0", keepdims=0)], "branch", [], [f32("deep")])
+    other = h.make_graph([node("none = Identity nothing")], "other", [], [f32("none")])
+    nodes = [
+        node("x = Gather table input_ids"), node("present_0 = Concat past_0 x", axis=1),
+        h.make_node("If", ["long"], ["sum"], then_branch=branch, else_branch=other),
+        node("logits = Add x sum"),
+    ]
+    save("pairs_captured", nodes, [i64("input_ids", "batch", "sequence"), f32("past_0", "batch", "past", 4), boolean("long")],
+         [f32("logits", "batch", "sequence", 4), f32("present_0", "batch", "total", 4)],
+         [nh.from_array(ints(8, 4), "table"), constant("nothing", 0, np.float32)], opset=23, ir=11)
+
+
 def pairs():
     attention("pairs_attention")
     attention("pairs_read_twice", extra=[node("other = ReduceSum past_key_values.0.key")])
@@ -603,5 +617,6 @@ def pairs():
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
-                 skipping, pairs, functions, bad_functions, attentions, branches, question_marks):
+                 skipping, pairs, functions, bad_functions, attentions, branches, question_marks,
+                 captured_state):
         make()

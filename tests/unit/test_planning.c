@@ -112,6 +112,23 @@ static void readers_of_dense_states_stay_with_their_makers(void **state)
     close_fixture(&f);
 }
 
+/* A branch that reads a state is bound to its maker as a node that reads it is. */
+static void a_branch_that_reads_a_state_stays_with_its_maker(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, GRAPHS "pairs_captured", 2);
+    assert_int_equal(f.planning.n_pairs, 1);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        f.planning.random = true;
+        f.planning.random_seed = seed;
+        make(&f);
+        assert_int_equal(f.plan->n_stages, 2);
+        assert_int_equal(stage_of(&f, sc_graph_find(f.model->graph, "sum")), stage_of(&f, f.pairs[0].out));
+    }
+    close_fixture(&f);
+}
+
 static void caches_count_for_the_stage_that_keeps_them(void **state)
 {
     (void)state;
@@ -181,6 +198,7 @@ int main(void)
         cmocka_unit_test(states_are_marked_with_what_continues_them),
         cmocka_unit_test(a_cut_never_parts_a_state_from_its_operator),
         cmocka_unit_test(readers_of_dense_states_stay_with_their_makers),
+        cmocka_unit_test(a_branch_that_reads_a_state_stays_with_its_maker),
         cmocka_unit_test(caches_count_for_the_stage_that_keeps_them),
         cmocka_unit_test(facts_are_known_for_every_value),
         cmocka_unit_test(a_plan_that_is_not_there_is_named),
