@@ -114,6 +114,12 @@ struct sc_op {
         const struct sc_infer *infer, struct sc_cost *cost); /* NULL: bytes in and out, one operation an element */
 };
 
+/* The row of an operator of ai.onnx that runs by exec alone, written NAME without quotes. */
+#define SC_EXEC_ROW(op, version, params_fn, infer_fn, exec_fn)                                                         \
+    {                                                                                                                  \
+        .domain = "", .name = #op, .since = (version), .params = params_fn, .infer = infer_fn, .exec = exec_fn         \
+    }
+
 /* The newest row not newer than the opset version; NULL when there is none. */
 const struct sc_op *sc_op_find(const char *domain, const char *name, int version);
 

@@ -97,18 +97,6 @@ static struct extent extended(struct chains *c, struct extent extent, int unit, 
     return extent;
 }
 
-static double joined(enum sc_slice_goal goal, double before, double seconds)
-{
-    switch (goal) {
-    case SC_SLICE_SUM:
-        return before + seconds;
-    case SC_SLICE_SQUARES:
-        return before + seconds * seconds;
-    default:
-        return before > seconds ? before : seconds;
-    }
-}
-
 static void try_stages(struct chains *c, int a, int b)
 {
     const size_t n = (size_t)c->sets->n;
@@ -120,7 +108,7 @@ static void try_stages(struct chains *c, int a, int b)
             rest > c->after[k + 1]) {
             continue;
         }
-        const double value = joined(c->slice->goal, before, seconds);
+        const double value = sc_slice_joined(c->slice->goal, before, seconds);
         const size_t at = (size_t)(k + 1) * n + (size_t)b;
         if (value < c->best[at]) {
             c->best[at] = value;

@@ -54,6 +54,9 @@ enum sc_slice_goal {
     SC_SLICE_SQUARES /* evenness: the sum of squares */
 };
 
+/* The goal's value for the stages before, with one more of so many seconds. */
+double sc_slice_joined(enum sc_slice_goal goal, double before, double seconds);
+
 /* Cuts the order into at most n_stages slices (exactly: exact) so that the goal is least, no stage is over cap_seconds
  * (0: no cap) and none over its memory limit. An order with more than max_places places to cut is thinned to the
  * cheapest of them (0: never). n_used is 0 when there is no such cut. */

@@ -97,18 +97,6 @@ static void add_events(const struct sc_events *events, int list, double sign, do
     }
 }
 
-static double joined(enum sc_slice_goal goal, double before, double seconds)
-{
-    switch (goal) {
-    case SC_SLICE_SUM:
-        return before + seconds;
-    case SC_SLICE_SQUARES:
-        return before + seconds * seconds;
-    default:
-        return before > seconds ? before : seconds;
-    }
-}
-
 struct extent {
     double compute, transfer, memory;
 };
@@ -121,7 +109,7 @@ static void try_stage(struct table *t, int k, int i, int j, const struct extent 
     if (isinf(before) || seconds > t->cap || extent->memory > limit_of(t, k)) {
         return;
     }
-    const double value = joined(t->slice->goal, before, seconds);
+    const double value = sc_slice_joined(t->slice->goal, before, seconds);
     const size_t at = t->offset[k + 1] + (size_t)(j - t->lo[k + 1]);
     if (value < t->best[at]) {
         t->best[at] = value;
@@ -271,6 +259,18 @@ static enum sc_status solve(const struct sc_units *units, struct sc_arena *arena
     run(&t);
     read_back(&t, slice, arena, stage_of);
     return slice->n_used < 0 ? SC_NO_MEMORY : SC_OK;
+}
+
+double sc_slice_joined(enum sc_slice_goal goal, double before, double seconds)
+{
+    switch (goal) {
+    case SC_SLICE_SUM:
+        return before + seconds;
+    case SC_SLICE_SQUARES:
+        return before + seconds * seconds;
+    default:
+        return before > seconds ? before : seconds;
+    }
 }
 
 enum sc_status sc_slice_solve(const struct sc_units *units, struct sc_slice *slice, int *stage_of)

@@ -206,20 +206,15 @@ static enum sc_status exec_map(const struct sc_call *call)
     return SC_OK;
 }
 
-#define ROW(op, version, params_fn, infer_fn, exec_fn)                                                                 \
-    {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .params = params_fn, .infer = infer_fn, .exec = exec_fn         \
-    }
-
 const struct sc_op sc_ops_control_optional[] = {
-    ROW(Optional, 15, params_optional, infer_optional, exec_optional),
-    ROW(Optional, 28, params_optional, infer_optional, exec_optional),
-    ROW(OptionalGetElement, 15, NULL, infer_get, exec_get),
-    ROW(OptionalGetElement, 18, NULL, infer_get, exec_get),
-    ROW(OptionalGetElement, 28, NULL, infer_get, exec_get),
-    ROW(OptionalHasElement, 15, NULL, infer_has, exec_has),
-    ROW(OptionalHasElement, 18, NULL, infer_has, exec_has),
-    ROW(OptionalHasElement, 28, NULL, infer_has, exec_has),
-    ROW(SequenceMap, 17, params_map, infer_map, exec_map),
+    SC_EXEC_ROW(Optional, 15, params_optional, infer_optional, exec_optional),
+    SC_EXEC_ROW(Optional, 28, params_optional, infer_optional, exec_optional),
+    SC_EXEC_ROW(OptionalGetElement, 15, NULL, infer_get, exec_get),
+    SC_EXEC_ROW(OptionalGetElement, 18, NULL, infer_get, exec_get),
+    SC_EXEC_ROW(OptionalGetElement, 28, NULL, infer_get, exec_get),
+    SC_EXEC_ROW(OptionalHasElement, 15, NULL, infer_has, exec_has),
+    SC_EXEC_ROW(OptionalHasElement, 18, NULL, infer_has, exec_has),
+    SC_EXEC_ROW(OptionalHasElement, 28, NULL, infer_has, exec_has),
+    SC_EXEC_ROW(SequenceMap, 17, params_map, infer_map, exec_map),
     {.name = NULL},
 };

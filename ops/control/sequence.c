@@ -291,20 +291,15 @@ static enum sc_status exec_split(const struct sc_call *call)
     return SC_OK;
 }
 
-#define ROW(op, version, params_fn, infer_fn, exec_fn)                                                                 \
-    {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .params = params_fn, .infer = infer_fn, .exec = exec_fn         \
-    }
-
 const struct sc_op sc_ops_control_sequence[] = {
-    ROW(SequenceConstruct, 11, NULL, infer_construct, exec_construct),
-    ROW(SequenceEmpty, 11, params_empty, infer_empty, exec_empty),
-    ROW(SequenceAt, 11, NULL, infer_item, exec_at),
-    ROW(SequenceInsert, 11, NULL, infer_same_sequence, exec_insert),
-    ROW(SequenceErase, 11, NULL, infer_same_sequence, exec_erase),
-    ROW(SequenceLength, 11, NULL, infer_length, exec_length),
-    ROW(ConcatFromSequence, 11, params_concat, infer_item, exec_concat),
-    ROW(SplitToSequence, 11, params_split, infer_split, exec_split),
-    ROW(SplitToSequence, 24, params_split, infer_split, exec_split),
+    SC_EXEC_ROW(SequenceConstruct, 11, NULL, infer_construct, exec_construct),
+    SC_EXEC_ROW(SequenceEmpty, 11, params_empty, infer_empty, exec_empty),
+    SC_EXEC_ROW(SequenceAt, 11, NULL, infer_item, exec_at),
+    SC_EXEC_ROW(SequenceInsert, 11, NULL, infer_same_sequence, exec_insert),
+    SC_EXEC_ROW(SequenceErase, 11, NULL, infer_same_sequence, exec_erase),
+    SC_EXEC_ROW(SequenceLength, 11, NULL, infer_length, exec_length),
+    SC_EXEC_ROW(ConcatFromSequence, 11, params_concat, infer_item, exec_concat),
+    SC_EXEC_ROW(SplitToSequence, 11, params_split, infer_split, exec_split),
+    SC_EXEC_ROW(SplitToSequence, 24, params_split, infer_split, exec_split),
     {.name = NULL},
 };

@@ -403,15 +403,10 @@ static enum sc_status exec_normal(const struct sc_call *call)
     return SC_OK;
 }
 
-#define ROW(op, version, params_fn, infer_fn, exec_fn)                                                                 \
-    {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .params = params_fn, .infer = infer_fn, .exec = exec_fn         \
-    }
-
 const struct sc_op sc_ops_text_strings[] = {
-    ROW(StringConcat, 20, NULL, sc_infer_broadcast, exec_concat),
-    ROW(StringSplit, 20, params_split, infer_split, exec_split),
-    ROW(RegexFullMatch, 20, params_regex, infer_regex, exec_regex),
-    ROW(StringNormalizer, 10, params_normal, infer_normal, exec_normal),
+    SC_EXEC_ROW(StringConcat, 20, NULL, sc_infer_broadcast, exec_concat),
+    SC_EXEC_ROW(StringSplit, 20, params_split, infer_split, exec_split),
+    SC_EXEC_ROW(RegexFullMatch, 20, params_regex, infer_regex, exec_regex),
+    SC_EXEC_ROW(StringNormalizer, 10, params_normal, infer_normal, exec_normal),
     {.name = NULL},
 };
