@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` brings: program, man page, completion; library, headers, pkg-config file, CMake package.
+# What `cmake --install` brings: program, man page, completions; library, headers, pkg-config file, CMake package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 if(TARGET stagecoach)
     install(TARGETS stagecoach RUNTIME)
     set(manual ${CMAKE_BINARY_DIR}/share/stagecoach.1)
-    set(completion ${CMAKE_BINARY_DIR}/share/stagecoach.bash)
-    add_custom_command(OUTPUT ${manual} ${completion}
+    set(completions ${CMAKE_BINARY_DIR}/share/stagecoach) # and the shell's name
+    add_custom_command(OUTPUT ${manual} ${completions}.bash ${completions}.zsh ${completions}.fish
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/share
         COMMAND stagecoach help --man > ${manual}
-        COMMAND stagecoach help --completion > ${completion}
-        DEPENDS stagecoach VERBATIM COMMENT "man page and completion")
-    add_custom_target(manual ALL DEPENDS ${manual} ${completion})
+        COMMAND stagecoach help --completion bash > ${completions}.bash
+        COMMAND stagecoach help --completion zsh > ${completions}.zsh
+        COMMAND stagecoach help --completion fish > ${completions}.fish
+        DEPENDS stagecoach VERBATIM COMMENT "man page and completions")
+    add_custom_target(manual ALL DEPENDS ${manual} ${completions}.bash ${completions}.zsh ${completions}.fish)
     install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME stagecoach)
+    install(FILES ${completions}.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME stagecoach)
+    install(FILES ${completions}.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _stagecoach)
+    install(FILES ${completions}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 include(Library)

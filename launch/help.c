@@ -6,18 +6,38 @@
 
 #define COLUMN 28 /* where the help of an option starts */
 
+bool sc_help_one_spelling(const struct sc_option_row *row, int i, char *text, size_t bytes)
+{
+    const bool by_name = !row->letters || strcmp(row->letters, row->name) != 0; /* -pp needs no --pp beside it */
+    const struct {
+        bool exists;
+        const char *dashes, *name;
+    } ways[] = {{row->letters != NULL, "-", row->letters}, {by_name, "--", row->name},
+        {row->type == SC_OPTION_SWITCH, "--no-", row->name}, {row->alias != NULL, "--", row->alias}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        if (ways[w].exists && i-- == 0) {
+            (void)snprintf(text, bytes, "%s%s", ways[w].dashes, ways[w].name);
+            return true;
+        }
+    }
+    return false;
+}
+
 void sc_help_spelling(const struct sc_option_row *row, char *text, size_t bytes)
 {
-    const bool twice = !row->letters || strcmp(row->letters, row->name) == 0;
-    const char *no = row->type == SC_OPTION_SWITCH ? "[no-]" : "";
-    const char *gap = row->argument ? " " : "";
-    const char *argument = row->argument ? row->argument : "";
-    if (!row->letters) {
-        snprintf(text, bytes, "--%s%s%s%s", no, row->name, gap, argument);
-    } else if (twice) {
-        snprintf(text, bytes, "-%s%s%s", row->letters, gap, argument);
-    } else {
-        snprintf(text, bytes, "-%s, --%s%s%s", row->letters, row->name, gap, argument);
+    char way[64];
+    size_t at = 0;
+    text[0] = '\0';
+    if (row->type == SC_OPTION_SWITCH) {
+        (void)snprintf(text, bytes, "--[no-]%s", row->name);
+        return;
+    }
+    for (int i = 0; sc_help_one_spelling(row, i, way, sizeof way); i++) {
+        (void)snprintf(text + at, bytes - at, "%s%s", i ? ", " : "", way);
+        at = strlen(text);
+    }
+    if (row->argument) {
+        (void)snprintf(text + at, bytes - at, " %s", row->argument);
     }
 }
 
@@ -88,8 +108,8 @@ enum sc_status sc_help_print(FILE *out, const struct sc_options *options)
         sc_help_manual(out);
         return SC_OK;
     }
-    if (sc_options_flag(options, "completion")) {
-        sc_help_completion(out);
+    if (sc_options_given(options, "completion")) {
+        sc_help_completion(out, (enum sc_shell)sc_options_choice(options, "completion"));
         return SC_OK;
     }
     if (options->n_arguments == 0) {
