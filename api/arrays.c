@@ -126,9 +126,6 @@ enum sc_status sc_arrays_read(
         if (by_input[i]) {
             return sc_fail(SC_BAD_INPUT, "input '%s' is given twice", arrays[k].name);
         }
-        if (pipeline->model->graph->values[pipeline->model->graph->inputs[i]].weight >= 0) {
-            return sc_fail(SC_UNSUPPORTED, "input '%s' has a default, which cannot be overridden", arrays[k].name);
-        }
         SC_TRY(read_array(&arrays[k], &read[i]));
         by_input[i] = &read[i];
     }

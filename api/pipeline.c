@@ -27,14 +27,22 @@ static enum sc_status open_model(struct sc_pipeline *pipeline, const char *path)
     return sc_ports_make(pipeline->model, pipeline);
 }
 
+/* Options may be freed before the pipeline is. */
+static enum sc_status keep_text(struct sc_pipeline *pipeline, const char **text)
+{
+    if (*text) {
+        *text = sc_arena_text(&pipeline->arena, *text, strlen(*text));
+        return *text ? SC_OK : SC_NO_MEMORY;
+    }
+    return SC_OK;
+}
+
 static enum sc_status open_over(struct sc_pipeline *pipeline, const char *path, const struct sc_session_options *given)
 {
     struct sc_session_options options = *given;
     enum sc_status status = open_model(pipeline, path);
-    if (status == SC_OK && options.plan_path) {
-        options.plan_path = sc_arena_text(&pipeline->arena, options.plan_path, strlen(options.plan_path));
-        status = options.plan_path ? SC_OK : SC_NO_MEMORY;
-    }
+    status = status == SC_OK ? keep_text(pipeline, &options.plan_path) : status;
+    status = status == SC_OK ? keep_text(pipeline, &options.override) : status;
     SC_TRY(sc_world_agree(pipeline->world, status));
     return sc_session_open(pipeline->world, pipeline->model, &options, &pipeline->session);
 }

@@ -83,7 +83,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
     SC_TRY(sc_sample_check(&decoder->options.sample));
-    SC_TRY(sc_decode_rewrite(decoder->model, &decoder->n_pairs, &decoder->pairs));
+    SC_TRY(sc_decode_rewrite(decoder->model, NULL, &decoder->n_pairs, &decoder->pairs));
     decoder->logits = find_logits(graph);
     if (decoder->logits < 0) {
         return sc_fail(SC_UNSUPPORTED, "the model has no output 'logits': it does not generate text");

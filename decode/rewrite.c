@@ -40,10 +40,11 @@ static enum sc_status describe(struct sc_model *model, int n_pairs, const struct
     return SC_OK;
 }
 
-enum sc_status sc_decode_rewrite(struct sc_model *model, int *n, struct sc_state_pair **pairs)
+enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int *n, struct sc_state_pair **pairs)
 {
-    struct sc_pass_options options = {0};
+    struct sc_pass_options options = {.given = given};
     struct sc_pass_input *inputs;
+    sc_pass_defaults(model->graph, given);
     SC_TRY(sc_pass_functions(model));
     SC_TRY(sc_pairs_find(model, n, pairs));
     if (*n > 0) {

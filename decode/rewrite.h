@@ -8,7 +8,7 @@
 
 /* sc_passes_rewrite with what generation promises of inputs (one row, masks of ones, positions in order, caches that
  * start empty), then sc_pairs_find: caches that the file joins by Concat may have become paged ones. A model without
- * states is rewritten as it is. pairs are in the model's arena. Fails as both do. */
-enum sc_status sc_decode_rewrite(struct sc_model *model, int *n, struct sc_state_pair **pairs);
+ * states is rewritten as it is. given: as in sc_pass_options. pairs are in the model's arena. Fails as both do. */
+enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int *n, struct sc_state_pair **pairs);
 
 #endif

@@ -30,7 +30,7 @@ SC_PUBLIC const char *sc_version(void); /* "0.1.0" */
 SC_PUBLIC const struct sc_error *sc_last_error(void);
 
 /* Options by name, spelled and read as on the command line without its dashes: "pp", "plan", "threads", "gemm", "bind",
- * "seed", "memory", "pin", "random-plan". Ranks must agree on them. SC_BAD_USAGE names what is wrong with a name or
+ * "seed", "memory", "override", "pin", "random-plan". Ranks must agree on them. SC_BAD_USAGE names what is wrong with a name or
  * value; the option is then as before. */
 struct sc_run_options;
 
@@ -82,7 +82,7 @@ struct sc_port {
     int32_t type; /* SC_ELEMENT_NONE: not a tensor */
     int32_t rank; /* -1: any */
     const int64_t *dims; /* -1: any */
-    int32_t optional; /* an input that need not be given */
+    int32_t optional; /* an input that need not be given; if it has a default, it can be when "override" names it */
 };
 
 /* Opens `model` (a .onnx file, or a folder with one) over the communicator. Collective: every rank gives the same model

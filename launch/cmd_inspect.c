@@ -25,37 +25,14 @@ static int by_operator(const void *a, const void *b)
     return domains ? domains : strcmp(x->op, y->op);
 }
 
-static void print_dims(const struct sc_model *model, const struct sc_fact *fact)
-{
-    static const char *const kinds[] = {"unknown", "", "sequence of ", "optional ", "state "};
-    printf("%s%s", kinds[fact->kind], fact->type == SC_TYPE_NONE ? "?" : sc_type_name(fact->type));
-    if (fact->rank < 0) {
-        printf(" (any rank)");
-        return;
-    }
-    printf("[");
-    for (int d = 0; d < fact->rank; d++) {
-        const int64_t dim = fact->dims[d];
-        fputs(d ? ", " : "", stdout);
-        if (dim >= 0) {
-            printf("%" PRId64, dim);
-        } else if (dim == SC_DIM_UNKNOWN || -2 - dim >= model->n_symbols) {
-            printf("?");
-        } else {
-            printf("%s", model->symbols[-2 - dim]);
-        }
-    }
-    printf("]");
-}
-
 static void print_values(const struct sc_model *model, const char *title, int n, const int *values)
 {
     printf("%s\n", title);
     for (int i = 0; i < n; i++) {
         const struct sc_graph_value *value = &model->graph->values[values[i]];
-        printf("  %-32s ", value->name);
-        print_dims(model, &value->fact);
-        fputs(value->weight >= 0 ? "  (has a default)\n" : "\n", stdout);
+        char text[512];
+        printf("  %-32s %s%s\n", value->name, sc_fact_text(model, &value->fact, text, sizeof text),
+            value->weight >= 0 ? "  (has a default)" : "");
     }
 }
 
@@ -133,7 +110,7 @@ static enum sc_status print_pairs(struct sc_model *model)
     static const char *const kinds[] = {"paged, appended in place", "dense, made anew each step"};
     struct sc_state_pair *pairs;
     int n;
-    if (sc_decode_rewrite(model, &n, &pairs) != SC_OK && sc_pairs_find(model, &n, &pairs) != SC_OK) {
+    if (sc_decode_rewrite(model, NULL, &n, &pairs) != SC_OK && sc_pairs_find(model, &n, &pairs) != SC_OK) {
         printf("states\n  %s\n", sc_error_last()->text);
         return SC_OK;
     }

@@ -68,19 +68,25 @@ static enum sc_status plan(struct sc_planner_run *run)
         .memory_bytes = sc_options_int(options, "memory"),
         .n_slots = 1,
         .context = sc_options_int(options, "ctx")};
-    struct sc_fact *given, *facts;
+    struct sc_fact *inputs, *facts;
     bool *is_state;
     const char *table;
     SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
-    SC_TRY(sc_decode_rewrite(run->model, &run->n_pairs, &run->pairs));
+    bool *given = sc_arena_array(&run->arena, (size_t)run->model->graph->n_inputs + 1, sizeof *given);
+    if (!given) {
+        return SC_NO_MEMORY;
+    }
+    const char *override = sc_options_text(options, "override");
+    SC_TRY(override ? sc_pass_name_given(run->model->graph, override, given) : SC_OK);
+    SC_TRY(sc_decode_rewrite(run->model, given, &run->n_pairs, &run->pairs));
     SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
-    SC_TRY(input_facts(run, planning.context, &given));
+    SC_TRY(input_facts(run, planning.context, &inputs));
     SC_TRY(sc_kernels_best(&planning.kernels));
     SC_TRY(sc_planning_mark_states(run->model, run->n_pairs, run->pairs, &run->arena, &is_state));
     SC_TRY(sc_passes_run(run->model, planning.kernels));
     planning.n_pairs = run->n_pairs;
     planning.pairs = run->pairs;
-    planning.input_facts = given;
+    planning.input_facts = inputs;
     SC_TRY(sc_planning_make(run->model, &planning, is_state, &run->arena, &facts, &run->plan));
     SC_TRY(sc_plan_table(run->plan, run->model, run->model->graph, facts, is_state, &run->arena, &table));
     const char *path = sc_options_text(options, "output");

@@ -17,6 +17,7 @@ struct sc_runner {
     struct sc_session *session;
     const struct sc_value **inputs; /* per graph input; rank 0 */
     struct sc_fact *facts;
+    bool *given; /* per graph input */
     const char *folder; /* of outputs, or NULL; rank 0 */
     bool made_folder;
 };
@@ -130,6 +131,14 @@ static enum sc_status prepare(struct sc_runner *runner)
     const char *const *items;
     const int n = sc_options_list(runner->app->options, "input", &items);
     SC_TRY(sc_inputs_read(runner->model, n, items, &runner->arena, &runner->inputs, &runner->facts));
+    const int n_inputs = runner->model->graph->n_inputs;
+    runner->given = sc_arena_array(&runner->arena, (size_t)n_inputs + 1, sizeof *runner->given);
+    if (!runner->given) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < n_inputs; i++) {
+        runner->given[i] = runner->inputs[i] != NULL;
+    }
     return prepare_folder(runner);
 }
 
@@ -141,6 +150,7 @@ static enum sc_status run(struct sc_runner *runner)
     SC_TRY(sc_world_agree(app->world, sc_model_open(sc_options_text(app->options, "model"), &runner->model)));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
     options.input_facts = runner->facts;
+    options.given_inputs = runner->given;
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
     const enum sc_status status = sc_app_run(app, runner->session, drive, runner);
     const struct sc_error failed = *sc_error_last();

@@ -104,20 +104,26 @@ static enum sc_status find_cases(struct sc_verifier *verifier, const char *path)
     return status;
 }
 
+/* NULL when memory is out. */
+static const char *value_path(struct sc_verifier *verifier, const char *set, const char *kind, int j)
+{
+    struct sc_arena *arena = &verifier->passing;
+    const char *folder = sc_path_join(arena, verifier->folder, set);
+    const char *name = sc_arena_printf(arena, "%s_%d.pb", kind, j);
+    return folder && name ? sc_path_join(arena, folder, name) : NULL;
+}
+
 /* Value J of a data set: input_J.pb or output_J.pb. *found is false when there is no such file. */
 static enum sc_status read_value(struct sc_verifier *verifier, const char *set, const char *kind, int j,
     int graph_value, bool *found, struct sc_value *value)
 {
-    struct sc_arena *arena = &verifier->passing;
     const struct sc_graph_value *declared = &verifier->model->graph->values[graph_value];
-    const char *folder = sc_path_join(arena, verifier->folder, set);
-    const char *name = sc_arena_printf(arena, "%s_%d.pb", kind, j);
-    const char *path = folder && name ? sc_path_join(arena, folder, name) : NULL;
+    const char *path = value_path(verifier, set, kind, j);
     if (!path) {
         return SC_NO_MEMORY;
     }
     *found = exists(path);
-    return *found ? sc_value_read_pb(path, &declared->fact, arena, value) : SC_OK;
+    return *found ? sc_value_read_pb(path, &declared->fact, &verifier->passing, value) : SC_OK;
 }
 
 /* Inputs of one data set; those not recorded are left to their defaults. */
@@ -177,21 +183,24 @@ static enum sc_status drive(void *arg)
     return SC_OK;
 }
 
-/* Facts of the first data set's inputs, for planning. */
-static enum sc_status first_facts(struct sc_verifier *verifier, struct sc_fact **facts)
+/* For planning: facts of the first data set's inputs, and which inputs any set gives. */
+static enum sc_status look_at_sets(struct sc_verifier *verifier, struct sc_fact **facts, bool **given)
 {
     const struct sc_graph *graph = verifier->model->graph;
     *facts = sc_arena_array(&verifier->passing, (size_t)graph->n_inputs + 1, sizeof **facts);
-    if (!*facts) {
+    *given = sc_arena_array(&verifier->passing, (size_t)graph->n_inputs + 1, sizeof **given);
+    if (!*facts || !*given) {
         return SC_NO_MEMORY;
     }
     SC_TRY(read_inputs(verifier, verifier->sets.name[0]));
     for (int i = 0; i < graph->n_inputs; i++) {
+        (*facts)[i] = graph->values[graph->inputs[i]].fact;
         if (verifier->inputs[i]) {
             sc_fact_of(&(*facts)[i], verifier->inputs[i]);
             (*facts)[i].value = NULL;
-        } else {
-            (*facts)[i] = graph->values[graph->inputs[i]].fact;
+        }
+        for (int s = 0; s < verifier->sets.n && !(*given)[i]; s++) {
+            (*given)[i] = exists(value_path(verifier, verifier->sets.name[s], "input", i));
         }
     }
     return SC_OK;
@@ -202,6 +211,7 @@ static enum sc_status verify_case(struct sc_verifier *verifier)
     struct sc_app *app = verifier->app;
     struct sc_session_options options;
     struct sc_fact *facts = NULL;
+    bool *given = NULL;
     sc_app_session_options(app, &options);
     enum sc_status status = sc_model_open(verifier->folder, &verifier->model);
     if (status == SC_OK && sc_app_is_root(app)) {
@@ -210,11 +220,12 @@ static enum sc_status verify_case(struct sc_verifier *verifier)
             status = sc_fail(SC_BAD_INPUT, "there is no test_data_set_0");
         }
         if (status == SC_OK) {
-            status = first_facts(verifier, &facts);
+            status = look_at_sets(verifier, &facts, &given);
         }
     }
     SC_TRY(sc_world_agree(app->world, status));
     options.input_facts = facts;
+    options.given_inputs = given;
     SC_TRY(sc_session_open(app->world, verifier->model, &options, &verifier->session));
     verifier->stages = sc_session_plan(verifier->session)->n_stages;
     verifier->stages_used = verifier->stages > verifier->stages_used ? verifier->stages : verifier->stages_used;

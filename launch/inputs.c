@@ -71,10 +71,6 @@ enum sc_status sc_inputs_read(const struct sc_model *model, int n_items, const c
         if ((*values)[i]) {
             return sc_fail(SC_BAD_USAGE, "input '%.*s' is given twice", (int)bytes, items[k]);
         }
-        if (graph->values[graph->inputs[i]].weight >= 0) {
-            return sc_fail(
-                SC_UNSUPPORTED, "input '%.*s' has a default, which cannot be overridden", (int)bytes, items[k]);
-        }
         SC_TRY(read_one(path, &graph->values[graph->inputs[i]].fact, arena, &read[i]));
         (*values)[i] = &read[i];
     }
@@ -84,7 +80,10 @@ enum sc_status sc_inputs_read(const struct sc_model *model, int n_items, const c
         if ((*values)[i]) {
             sc_fact_of(&(*facts)[i], (*values)[i]);
             (*facts)[i].value = NULL;
-        } else if (declared->weight < 0 && declared->fact.kind != SC_KIND_OPTIONAL) {
+        } else if (declared->weight >= 0) {
+            const struct sc_tensor *shape = &graph->weights[declared->weight].shape;
+            sc_fact_tensor(&(*facts)[i], shape->type, shape->rank, shape->dims);
+        } else if (declared->fact.kind != SC_KIND_OPTIONAL) {
             return sc_fail(SC_BAD_INPUT, "input '%s' is missing: give -i %s=FILE", declared->name, declared->name);
         }
     }

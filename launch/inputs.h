@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-/* Reads "NAME=FILE" items (.npy or .pb). values: one per graph input, NULL for inputs with a default. facts: of the
+/* Reads "NAME=FILE" items (.npy or .pb). values: one per graph input, NULL for inputs that take their default. facts: of the
  * same, for planning. Whether a value fits the graph's declaration is checked where it is submitted. SC_BAD_USAGE for a
  * malformed item or an unknown name, SC_BAD_INPUT for a missing one. All in the arena. */
 enum sc_status sc_inputs_read(const struct sc_model *model, int n_items, const char *const *items,

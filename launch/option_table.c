@@ -80,6 +80,8 @@ static const struct sc_option_row options[] = {
     {"ubatch", "ub", "ubatch-size", SC_OPTION_INT, "N", "64", 1, 1 << 20, BIT(PLAN) | BIT(GENERATE) | BIT(BENCH),
         "most rows of a prompt in one microbatch"},
     {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN), "an input tensor, .npy or .pb; repeatable"},
+    {"override", NULL, NULL, SC_SETTING_OVERRIDE, BIT(PLAN) | BIT(RUN) | BIT(VERIFY),
+        "inputs that have a default and are sent at each run, as those of -i are: a,b"},
     {"output", "o", NULL, SC_OPTION_TEXT, "DIR", NULL, 0, 0, BIT(RUN), "folder for the outputs, one .npy each"},
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
     {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(BENCH),

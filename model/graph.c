@@ -115,20 +115,24 @@ enum sc_status sc_graph_add_weight(struct sc_graph *graph, const struct sc_weigh
     void *weights = graph->weights;
     SC_TRY(grow(graph->arena, &weights, graph->n_weights, &graph->cap_weights, sizeof *graph->weights));
     graph->weights = weights;
-    struct sc_weight *added = &graph->weights[graph->n_weights];
-    *added = *weight;
+    graph->weights[graph->n_weights] = *weight;
     struct sc_graph_value *target = &graph->values[value];
     target->weight = graph->n_weights++;
     if (target->place == SC_PLACE_INPUT) { /* a default, which a caller may replace: its content says nothing */
         return SC_OK;
     }
+    sc_graph_make_constant(graph, value);
+    return SC_OK;
+}
+
+void sc_graph_make_constant(struct sc_graph *graph, int value)
+{
+    struct sc_graph_value *target = &graph->values[value];
+    const struct sc_tensor *shape = &graph->weights[target->weight].shape;
     target->place = SC_PLACE_INITIALIZER;
     target->producer = -1;
-    sc_fact_tensor(&target->fact, weight->shape.type, weight->shape.rank, weight->shape.dims);
-    if (weight->shape.data) {
-        target->fact.value = &added->shape;
-    }
-    return SC_OK;
+    sc_fact_tensor(&target->fact, shape->type, shape->rank, shape->dims);
+    target->fact.value = shape->data ? shape : NULL;
 }
 
 const struct sc_attribute *sc_node_attribute(const struct sc_node *node, const char *name)

@@ -50,7 +50,7 @@ struct sc_graph_value {
     enum sc_place place;
     int producer; /* node index, SC_PLACE_NODE only; else -1 */
     int output; /* which output of the producer */
-    int weight; /* index in sc_graph.weights, SC_PLACE_INITIALIZER (and inputs with a default); else -1 */
+    int weight; /* index in sc_graph.weights, SC_PLACE_INITIALIZER (and SC_PLACE_INPUT with a default); else -1 */
     int outer; /* SC_PLACE_OUTER: index of the value in the enclosing graph */
 };
 
@@ -92,8 +92,9 @@ struct sc_graph {
     int n_nodes, cap_nodes;
     struct sc_node *nodes;
     int n_inputs, n_outputs;
-    int *inputs; /* value indices, in file order; those with a default (initializer) included. In files of IR version 3,
-                    where every initializer had to be an input, those are constants and not inputs */
+    int *inputs; /* value indices, in file order; those with a default (initializer) included, which are initializers
+                    after passes unless a caller gives them. In files of IR version 3, where every initializer had to be
+                    an input, those are constants and not inputs */
     int *outputs;
     int n_weights, cap_weights;
     struct sc_weight *weights;
@@ -108,6 +109,9 @@ int sc_graph_find(const struct sc_graph *graph, const char *name);
 /* Appends; returns the new index in *index. Fails with SC_NO_MEMORY. A value's name must be new. */
 enum sc_status sc_graph_add_value(struct sc_graph *graph, const char *name, int *index);
 enum sc_status sc_graph_add_weight(struct sc_graph *graph, const struct sc_weight *weight, int value);
+
+/* Makes a value that has a weight an initializer with the weight's type, dims and, where it is known, content. */
+void sc_graph_make_constant(struct sc_graph *graph, int value);
 
 /* An attribute of the node by name, or NULL. */
 const struct sc_attribute *sc_node_attribute(const struct sc_node *node, const char *name);

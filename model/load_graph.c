@@ -226,6 +226,24 @@ enum sc_status sc_load_value_info(
     return SC_OK;
 }
 
+/* A default has to be what its input declares. */
+static enum sc_status check_default(
+    const struct sc_loader *loader, const struct sc_graph_value *input, const struct sc_tensor *shape)
+{
+    const struct sc_fact *fact = &input->fact;
+    bool fits = fact->kind == SC_KIND_TENSOR && (fact->type == SC_TYPE_NONE || fact->type == shape->type) &&
+        (fact->rank < 0 || fact->rank == shape->rank);
+    for (int d = 0; fits && d < fact->rank; d++) {
+        fits = fact->dims[d] < 0 || fact->dims[d] == shape->dims[d];
+    }
+    if (fits || fact->kind == SC_KIND_NONE) {
+        return SC_OK;
+    }
+    char have[256], want[256];
+    return sc_fail(SC_BAD_MODEL, "input '%s' has the default %s, but is declared %s", input->name,
+        sc_tensor_text(shape, have, sizeof have), sc_fact_text(loader->model, fact, want, sizeof want));
+}
+
 static enum sc_status add_initializer(
     struct sc_loader *loader, struct sc_graph *graph, const char *name, struct sc_weight *weight)
 {
@@ -235,6 +253,8 @@ static enum sc_status add_initializer(
         graph->values[index].place = SC_PLACE_INITIALIZER;
     } else if (graph->values[index].weight >= 0) {
         return sc_fail(SC_BAD_MODEL, "initializer '%s' is defined twice", name);
+    } else {
+        SC_TRY(check_default(loader, &graph->values[index], &weight->shape));
     }
     SC_TRY(sc_load_small(loader, weight));
     return sc_graph_add_weight(graph, weight, index);

@@ -56,6 +56,9 @@ struct sc_graph *sc_model_new_graph(struct sc_model *model);
 /* The version of a domain's operators in this model; 0 when it is not imported. */
 int sc_model_opset(const struct sc_model *model, const char *domain);
 
+/* "float[batch, 4]" for messages and people, with the model's names of dims (model NULL: "?"); returns buffer. */
+char *sc_fact_text(const struct sc_model *model, const struct sc_fact *fact, char *buffer, size_t bytes);
+
 /* A tensor over the content of a weight, in plain storage: points into the mapped file where alignment and storage
  * allow, else a copy in `arena`. Only the rank that owns the weight calls it. */
 enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);

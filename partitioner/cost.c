@@ -106,11 +106,6 @@ static struct sc_cost default_cost(const struct view *view, int64_t body_bytes)
     return cost;
 }
 
-static bool is_weight(const struct sc_graph_value *value)
-{
-    return value->place == SC_PLACE_INITIALIZER || value->weight >= 0;
-}
-
 static enum sc_status packed_bytes(
     const struct view *view, const struct sc_kernels *kernels, struct sc_arena *arena, int64_t *bytes)
 {
@@ -120,7 +115,7 @@ static enum sc_status packed_bytes(
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < infer->n_in; i++) {
-        constant[i] = infer->node->in[i] >= 0 && is_weight(&infer->graph->values[infer->node->in[i]]);
+        constant[i] = infer->node->in[i] >= 0 && infer->graph->values[infer->node->in[i]].place == SC_PLACE_INITIALIZER;
     }
     struct sc_prepare prepare = {.graph = infer->graph,
         .node = infer->node,
@@ -245,7 +240,7 @@ static enum sc_status add_reads(struct building *b, int node, struct sc_arena *s
     SC_TRY(sc_node_reads(b->graph, &b->graph->nodes[node], scratch, &n, &values));
     for (int i = 0; i < n; i++) {
         const struct sc_graph_value *value = &b->graph->values[values[i]];
-        if (is_weight(value) && value->weight >= 0 && value->weight < b->graph->n_weights) {
+        if (value->place == SC_PLACE_INITIALIZER) {
             if (b->uses) {
                 b->uses[b->n_uses] = (struct sc_cut_use){b->number[node], value->weight};
             }

@@ -39,11 +39,6 @@ static enum sc_status add_crossing(struct crossings *crossings, int from, int to
     return SC_OK;
 }
 
-static bool is_weight(const struct sc_graph_value *value)
-{
-    return value->place == SC_PLACE_INITIALIZER || value->weight >= 0;
-}
-
 struct derivation {
     const struct sc_plan *plan;
     const struct sc_graph *graph;
@@ -95,7 +90,7 @@ static enum sc_status add_reads(struct derivation *d, const struct sc_node *node
     SC_TRY(sc_node_reads(d->graph, node, scratch, &n, &values));
     for (int i = 0; i < n; i++) {
         int from = -1;
-        if (is_weight(&d->graph->values[values[i]])) {
+        if (d->graph->values[values[i]].place == SC_PLACE_INITIALIZER) {
             continue;
         }
         SC_TRY(source_of(d, values[i], &from));
@@ -121,7 +116,7 @@ static enum sc_status add_outputs(struct derivation *d)
         }
         if (d->graph->values[v].place == SC_PLACE_NODE) {
             SC_TRY(source_of(d, v, &from));
-        } else if (!is_weight(&d->graph->values[v])) {
+        } else if (d->graph->values[v].place != SC_PLACE_INITIALIZER) {
             d->reads[0] = true;
             SC_TRY(add_crossing(&d->crossings, -1, 0, v));
         }

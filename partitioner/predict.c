@@ -99,8 +99,9 @@ static enum sc_status count_kept(struct prediction *p, int stage, const int *nod
         to->packed_bytes += cost.packed_bytes;
         to->state_bytes += p->costs->state_bytes ? p->costs->state_bytes[nodes[i]] : 0;
         for (int r = 0; r < p->n_reads[nodes[i]]; r++) {
-            const int weight = p->graph->values[p->reads[nodes[i]][r]].weight;
-            if (weight >= 0 && p->weight_stamp[weight] != stage + 1) {
+            const struct sc_graph_value *value = &p->graph->values[p->reads[nodes[i]][r]];
+            const int weight = value->weight;
+            if (value->place == SC_PLACE_INITIALIZER && p->weight_stamp[weight] != stage + 1) {
                 p->weight_stamp[weight] = stage + 1;
                 to->weight_bytes += (int64_t)sc_weight_bytes(&p->graph->weights[weight]);
             }
@@ -182,7 +183,7 @@ static enum sc_status prepare(struct prediction *p)
         }
     }
     for (int v = 0; v < graph->n_values; v++) {
-        p->holds[v] = graph->values[v].weight >= 0 || (p->costs->is_state && p->costs->is_state[v]);
+        p->holds[v] = graph->values[v].place == SC_PLACE_INITIALIZER || (p->costs->is_state && p->costs->is_state[v]);
     }
     return SC_OK;
 }

@@ -8,6 +8,7 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
 {
     const struct sc_pass_options none = {0};
     options = options ? options : &none;
+    sc_pass_defaults(model->graph, options->given);
     SC_TRY(sc_pass_functions(model));
     SC_TRY(sc_check_graph(model->graph));
     if (!(options->without & SC_PASS_BRANCHES)) {

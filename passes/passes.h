@@ -35,19 +35,26 @@ struct sc_pass_input {
 struct sc_pass_options {
     int n_inputs; /* 0: inputs are what the file says */
     const struct sc_pass_input *inputs;
+    const bool *given; /* by graph input: callers give it though it has a default; NULL: none of them */
     unsigned without; /* bits of SC_PASS_...: left out, for tests */
 };
 
 enum { SC_PASS_ATTENTION = 1, SC_PASS_BRANCHES = 2 };
 
-/* What the model is made of, in order: functions become their nodes, the graph is checked (sc_check_graph),
- * branches that are known to be taken become part of it, then attention is put together. Afterwards every node is an operator that there is a kernel for. Does nothing the second
- * time. options NULL: zeros. */
+/* What the model is made of, in order: defaults that nobody replaces become initializers, functions become their nodes,
+ * the graph is checked (sc_check_graph), branches that are known to be taken become part of it, then attention is put
+ * together. Afterwards every node is an operator that there is a kernel for. Does nothing the second time. options NULL:
+ * zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
 /* What follows from facts, in order: infer, fold, identity, dead. The graph's values have their facts afterwards. Fails
  * as infer does: this is also where a model's types and shapes are found to be wrong. */
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
+
+void sc_pass_defaults(struct sc_graph *graph, const bool *given);
+
+/* Marks inputs with a default by name, commas between; SC_BAD_USAGE names what is none. */
+enum sc_status sc_pass_name_given(const struct sc_graph *graph, const char *names, bool *given);
 
 enum sc_status sc_pass_functions(struct sc_model *model);
 enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_options *options);

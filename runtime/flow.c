@@ -56,6 +56,11 @@ static enum sc_status check_inputs(struct sc_session *session, const struct sc_v
     }
     for (int i = 0; i < graph->n_inputs; i++) {
         const struct sc_graph_value *declared = &graph->values[graph->inputs[i]];
+        if (inputs[i] && declared->place == SC_PLACE_INITIALIZER) {
+            return sc_fail(SC_BAD_INPUT,
+                "input '%s' has a default, which is a constant here: name it in the option 'override' to give it",
+                declared->name);
+        }
         if (inputs[i] && !session->is_state[graph->inputs[i]]) {
             SC_TRY(check_input(session, declared, inputs[i]));
         }
@@ -71,6 +76,9 @@ static enum sc_status gather_inputs(struct sc_session *session, const struct sc_
     for (int v = 0; v < edge->plan->n_values; v++) {
         const int input = input_of(graph, edge->plan->values[v]);
         const struct sc_value *value = input < 0 ? NULL : inputs[input];
+        if (!value && input >= 0 && session->given[input]) {
+            value = &session->defaults[input];
+        }
         if (!value) {
             return sc_fail(SC_BAD_INPUT, "input '%s' is missing", graph->values[edge->plan->values[v]].name);
         }

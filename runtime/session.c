@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "passes/passes.h"
 #include "runtime/agree.h"
+#include "runtime/defaults.h"
 #include "runtime/planning.h"
 #include "runtime/stage.h"
 
@@ -91,7 +92,8 @@ static enum sc_status prepare(struct sc_session *session)
         SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
     }
     SC_TRY(make_team(session));
-    SC_TRY(sc_passes_rewrite(session->model, NULL));
+    const struct sc_pass_options passes = {.given = session->given};
+    SC_TRY(sc_passes_rewrite(session->model, &passes));
     SC_TRY(check_outputs(session->model->graph));
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
@@ -121,10 +123,12 @@ static enum sc_status open_session(struct sc_session *session)
     struct sc_world *world = session->world;
     sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
     SC_TRY(sc_session_agree(session));
+    SC_TRY(sc_session_share_given(session));
     SC_TRY(sc_world_agree(world, prepare(session)));
     enum sc_status status = SC_OK;
     if (sc_world_rank(world) == 0) {
-        status = sc_session_make_plan(session);
+        status = sc_session_read_defaults(session);
+        status = status == SC_OK ? sc_session_make_plan(session) : status;
     }
     SC_TRY(sc_world_agree(world, status));
     SC_TRY(sc_session_share_plan(session));

@@ -39,6 +39,9 @@ struct sc_session_options {
     int64_t context; /* positions a slot may reach */
     int n_pairs;
     const struct sc_state_pair *pairs;
+    const bool
+        *given_inputs; /* rank 0: of each graph input, whether it is given although it has a default; NULL: none */
+    const char *override; /* rank 0: names of such inputs, commas between; NULL: none */
     const struct sc_fact
         *input_facts; /* rank 0: of each graph input, for planning; NULL: declared ones, unknown dims as 1 */
     sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
@@ -87,8 +90,8 @@ int sc_session_window(const struct sc_session *session);
 /* Rank 0. Microbatches that were submitted and not yet delivered. */
 int64_t sc_session_in_flight(const struct sc_session *session);
 
-/* Rank 0. inputs: one per graph input, NULL for states and for inputs with a default. Values are copied. Sets
- * microbatch->seq. */
+/* Rank 0. inputs: one per graph input, NULL for states and for inputs that take their default. One with a default can be
+ * given when the options said so; the others were made constants. Values are copied. Sets microbatch->seq. */
 enum sc_status sc_session_submit(
     struct sc_session *session, struct sc_microbatch *microbatch, const struct sc_value *const *inputs);
 

@@ -26,6 +26,11 @@ static void apply_pin(struct sc_session_options *session, const struct sc_option
     session->pin = (int)value->integer;
 }
 
+static void apply_override(struct sc_session_options *session, const struct sc_option_read *value)
+{
+    session->override = value->text;
+}
+
 static void apply_memory(struct sc_session_options *session, const struct sc_option_read *value)
 {
     session->memory_bytes = value->integer;
@@ -56,6 +61,7 @@ static const struct sc_setting settings[] = {
     {"plan", SC_SETTING_PLAN, apply_plan},
     {"random-plan", SC_SETTING_RANDOM_PLAN, apply_random_plan},
     {"pin", SC_SETTING_PIN, apply_pin},
+    {"override", SC_SETTING_OVERRIDE, apply_override},
     {"memory", SC_SETTING_MEMORY, apply_memory},
     {"threads", SC_SETTING_THREADS, apply_threads},
     {"gemm", SC_SETTING_GEMM, apply_gemm},

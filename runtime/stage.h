@@ -62,6 +62,8 @@ struct sc_session {
     struct sc_plan *plan;
     struct sc_fact *facts; /* by value at planning dims; rank 0 */
     bool *is_state; /* by value */
+    bool *given; /* by graph input: one with a default that callers may give */
+    struct sc_value *defaults; /* by graph input, of those; rank 0 */
     int n_edges;
     struct sc_plan_edge *plan_edges;
     struct sc_edge *edges;

@@ -47,7 +47,8 @@ def constant(name, values, dtype=np.int64):
 
 
 def save(name, nodes, ins, outs, weights=(), data=(), opset=21, ir=10, want=None, functions=()):
-    """data: lists of inputs; want: a function of them to a list of outputs (arrays, or lists of arrays)."""
+    """data: lists of inputs (None: left out); want: a function of them to a list of outputs (arrays, or lists of
+    arrays)."""
     graph = h.make_graph(nodes, name, ins, outs, list(weights))
     domains = sorted({function.domain for function in functions})
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)] + [h.make_opsetid(d, 1) for d in domains],
@@ -60,6 +61,8 @@ def save(name, nodes, ins, outs, weights=(), data=(), opset=21, ir=10, want=None
         cases.mkdir()
         for kind, values in (("input", arrays), ("output", want(*arrays))):
             for i, value in enumerate(values):
+                if value is None:
+                    continue
                 proto = nh.from_list(value) if isinstance(value, list) else nh.from_array(np.asarray(value))
                 (cases / f"{kind}_{i}.pb").write_bytes(proto.SerializeToString())
 
@@ -115,6 +118,29 @@ def question_marks():
     """Dims named "?", as one exporter calls each that it does not know: they need not be equal."""
     save("question_marks", [node("twice = Add x x"), node("y = Neg twice")], [f32("x", "?", 2, "?")],
          [f32("y", "?", 2, "?")], data=[[ints(1, 2, 3)], [ints(4, 2, 1)]], want=lambda x: [-2 * x])
+
+
+def defaults():
+    """Inputs with defaults: what is made of them alone must not be folded when a caller gives them."""
+    w, k, shape = ints(4, 6), np.float32([2]), np.array([-1, 3])
+    nodes = [
+        node("product = MatMul x w"),
+        node("kk = Mul k k"),
+        node("scaled = Mul product kk"),
+        node("rows = Reshape scaled shape"),
+        node("y = Neg rows"),
+    ]
+
+    def want(x, w_, k_, shape_):
+        w_, k_, shape_ = (own if given is None else given for given, own in ((w_, w), (k_, k), (shape_, shape)))
+        return [-(x @ w_ * (k_ * k_)).reshape(shape_)]
+
+    x = ints(2, 4)
+    data = [[x, None, None, None], [x, ints(4, 6), None, np.array([2, 6])], [x, None, np.float32([3]), None],
+            [ints(3, 4), ints(4, 6), np.float32([5]), np.array([9, 2])]]
+    save("defaults", nodes, [f32("x", "n", 4), f32("w", 4, 6), f32("k", 1), i64("shape", "r")],
+         [f32("y", None, None)], [constant("w", w, np.float32), constant("k", k, np.float32), constant("shape", shape)],
+         data, want=want)
 
 
 def views():
@@ -617,6 +643,6 @@ def pairs():
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
-                 skipping, pairs, functions, bad_functions, attentions, branches, question_marks,
-                 captured_state):
+                 skipping, pairs, functions, bad_functions, attentions, branches, question_marks, captured_state,
+                 defaults):
         make()

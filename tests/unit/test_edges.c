@@ -89,17 +89,17 @@ static void stage_without_inputs_is_told_to_run(void **state)
     assert_string_equal(text, "-1>0: -1>1:x 0>1:a 1>-1:b");
 }
 
-static void inputs_with_a_default_stay_with_their_readers(void **state)
+static void inputs_with_a_default_come_from_the_caller(void **state)
 {
     (void)state;
     static struct fixture_model f;
     fixture_model(&f, "a = Relu x;b = Add a y");
-    f.values[fixture_value(&f, "y")].weight = 0; /* as IR 3 models list every weight among the inputs */
+    f.values[fixture_value(&f, "y")].weight = 0; /* those that nobody gives are initializers by then */
     int stage_of[] = {0, 1};
     const struct sc_plan plan = plan_of(2, 2, stage_of);
     char text[256];
     assert_int_equal(edges_text(&f, &plan, NULL, text, sizeof text), SC_OK);
-    assert_string_equal(text, "-1>0:x 0>1:a 1>-1:b");
+    assert_string_equal(text, "-1>0:x -1>1:y 0>1:a 1>-1:b");
 }
 
 static void outputs_that_no_node_makes_come_from_stage_0(void **state)
@@ -184,7 +184,7 @@ int main(void)
         cmocka_unit_test(state_values_are_left_out),
         cmocka_unit_test(state_read_away_from_home_is_refused),
         cmocka_unit_test(stage_without_inputs_is_told_to_run),
-        cmocka_unit_test(inputs_with_a_default_stay_with_their_readers),
+        cmocka_unit_test(inputs_with_a_default_come_from_the_caller),
         cmocka_unit_test(outputs_that_no_node_makes_come_from_stage_0),
         cmocka_unit_test(captured_values_are_read_at_any_depth),
         cmocka_unit_test(node_without_a_stage_is_named),

@@ -151,6 +151,22 @@ static void an_initializer_that_is_an_input_is_a_default(void **state)
     sc_model_close(model);
 }
 
+static void a_default_is_what_its_input_declares(void **state)
+{
+    (void)state;
+    struct bytes graph = {.n = 0}, wrong = tensor_head("x", 1, 1, (const int64_t[]){3});
+    put_bytes(&wrong, 9, (const float[]){1, 2, 3}, 12);
+    put_message(&graph, 5, &wrong);
+    add_node(&graph, "Neg", "x", "y");
+    refused_graph(&graph, "input 'x' has the default float[3], but is declared float[2]");
+    struct bytes typed = {.n = 0};
+    wrong = tensor_head("x", 6, 1, (const int64_t[]){2});
+    put_bytes(&wrong, 9, (const float[]){1, 2}, 8);
+    put_message(&typed, 5, &wrong);
+    add_node(&typed, "Neg", "x", "y");
+    refused_graph(&typed, "input 'x' has the default int32[2], but is declared float[2]");
+}
+
 static void versions_outside_are_named(void **state)
 {
     (void)state;
@@ -524,6 +540,7 @@ int main(void)
         cmocka_unit_test(the_example_model_opens_as_described),
         cmocka_unit_test(nodes_values_and_facts_come_from_the_file),
         cmocka_unit_test(an_initializer_that_is_an_input_is_a_default),
+        cmocka_unit_test(a_default_is_what_its_input_declares),
         cmocka_unit_test(versions_outside_are_named),
         cmocka_unit_test(files_of_other_kinds_are_refused),
         cmocka_unit_test(use_before_definition_names_node_and_value),

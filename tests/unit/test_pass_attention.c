@@ -77,7 +77,7 @@ static void a_decoder_gets_paged_caches_and_no_mask(void **state)
         int n;
         graph_open(&c, names[k]);
         const struct sc_graph *graph = c.model->graph;
-        assert_ok(sc_decode_rewrite(c.model, &n, &pairs));
+        assert_ok(sc_decode_rewrite(c.model, NULL, &n, &pairs));
         assert_int_equal(n, 2);
         assert_true(pairs[0].kind == SC_STATE_PAGED && pairs[1].kind == SC_STATE_PAGED);
         const struct sc_node *node = the_attention(graph);
@@ -109,7 +109,7 @@ static void origins_are_the_parts_and_end_with_the_second_product(void **state)
     for (int p = 0; p < 5; p++) {
         wanted[p] = graph->values[sc_graph_find(graph, parts[p])].producer;
     }
-    assert_ok(sc_decode_rewrite(c.model, &n, &pairs));
+    assert_ok(sc_decode_rewrite(c.model, NULL, &n, &pairs));
     const struct sc_node *node = the_attention(graph);
     assert_int_equal(node->n_origins, 5);
     assert_memory_equal(node->origins, wanted, sizeof wanted);
@@ -137,7 +137,7 @@ static void a_mask_that_is_not_causal_stays(void **state)
     struct sc_state_pair *pairs;
     int n;
     graph_open(&c, "attention_later");
-    assert_ok(sc_decode_rewrite(c.model, &n, &pairs));
+    assert_ok(sc_decode_rewrite(c.model, NULL, &n, &pairs));
     const struct sc_node *node = the_attention(c.model->graph);
     assert_non_null(node);
     assert_false(is_causal(node));
@@ -155,7 +155,7 @@ static void a_cache_that_others_read_stays_a_tensor(void **state)
     graph_open(&c, "attention_watched");
     struct sc_graph *graph = c.model->graph;
     graph->outputs[0] = sc_graph_find(graph, "other"); /* alive */
-    assert_ok(sc_decode_rewrite(c.model, &n, &pairs));
+    assert_ok(sc_decode_rewrite(c.model, NULL, &n, &pairs));
     assert_int_equal(n, 2);
     assert_true(pairs[0].kind == SC_STATE_DENSE && pairs[1].kind == SC_STATE_DENSE);
     assert_null(the_attention(graph));

@@ -251,6 +251,40 @@ static void options_are_read_as_on_the_command_line(void **state)
     sc_run_options_free(NULL);
 }
 
+static void defaults_named_in_an_option_can_be_given(void **state)
+{
+    (void)state;
+    static const float k[1] = {3}, x8[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const int64_t one[1] = {1}, rows[2] = {2, 4};
+    struct sc_array y,
+        inputs[2] = {{"x", SC_ELEMENT_FLOAT, 2, rows, x8, sizeof x8}, {"k", SC_ELEMENT_FLOAT, 1, one, k, sizeof k}};
+    struct sc_run_options *options = NULL;
+    struct sc_pipeline *pipeline = NULL;
+    struct sc_port port;
+    float own[12], given[12];
+    assert_int_equal(sc_run_options_create(&options), SC_OK);
+    assert_int_equal(sc_run_options_set(options, "override", "k"), SC_OK);
+    assert_int_equal(sc_pipeline_open_alone(SC_SOURCE_DIR "/tests/data/graphs/defaults", options, &pipeline), SC_OK);
+    sc_run_options_free(options);
+    assert_int_equal(sc_pipeline_input(pipeline, 2, &port), SC_OK);
+    assert_string_equal(port.name, "k");
+    assert_int_equal(port.optional, 1);
+    for (int n = 1; n <= 2; n++) {
+        assert_int_equal(sc_pipeline_submit(pipeline, n, inputs), SC_OK);
+        assert_int_equal(sc_pipeline_next(pipeline), SC_OK);
+        assert_int_equal(sc_pipeline_result(pipeline, "y", &y), SC_OK);
+        assert_int_equal(y.bytes, sizeof own);
+        memcpy(n == 1 ? own : given, y.data, sizeof own);
+    }
+    for (int i = 0; i < 12; i++) { /* k is squared: 2 by default, 3 as given; small whole numbers */
+        assert_true(own[i] * 9 == given[i] * 4);
+    }
+    inputs[1].name = "w";
+    assert_int_equal(sc_pipeline_submit(pipeline, 2, inputs), SC_BAD_INPUT);
+    assert_non_null(strstr(sc_last_error()->text, "option 'override'"));
+    sc_pipeline_close(pipeline);
+}
+
 static void element_types_are_those_of_onnx(void **state)
 {
     (void)state;
@@ -278,6 +312,7 @@ int main(void)
         cmocka_unit_test(calls_out_of_order_are_refused),
         cmocka_unit_test(a_model_that_does_not_open_leaves_no_pipeline),
         cmocka_unit_test(options_are_read_as_on_the_command_line),
+        cmocka_unit_test(defaults_named_in_an_option_can_be_given),
         cmocka_unit_test(element_types_are_those_of_onnx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

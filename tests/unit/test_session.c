@@ -34,13 +34,14 @@ static void answers_are_the_same_on_every_cut(void **state)
 {
     (void)state;
     static const char *const names[] = {"late", "computed_shape", "views", "in_place", "nested_if", "sequences",
-        "removable", "large_constant", "failing", "skipping", "question_marks"};
+        "removable", "large_constant", "failing", "skipping", "question_marks", "defaults"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         for (int way = 0; way < 12; way++) {
             struct session_case c = {.n_ranks = 1 + way % 4};
             char path[512];
             snprintf(path, sizeof path, GRAPHS "%s", names[k]);
             c.path = path;
+            c.options.override = strcmp(names[k], "defaults") == 0 ? "w,k,shape" : NULL;
             c.options.n_threads = 1 + way % 2;
             c.options.random_plan = way >= 4;
             c.options.plan_seed = (uint64_t)way;
@@ -53,6 +54,55 @@ static void answers_are_the_same_on_every_cut(void **state)
             session_close(&c);
         }
     }
+}
+
+static void defaults_that_nobody_gives_are_constants(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 2, .path = GRAPHS "defaults", .options = {.n_stages = 2}};
+    const struct sc_value *outputs[GRAPH_PORTS];
+    struct graph_case data = {.name = "defaults"};
+    struct sc_microbatch microbatch = {.n_rows = 0};
+    assert_ok(session_open(&c));
+    const struct sc_graph *graph = (data.model = c.ranks[0].model)->graph;
+    assert_int_equal(graph->values[sc_graph_find(graph, "kk")].place, SC_PLACE_INITIALIZER); /* folded */
+    graph_read(&data, 0);
+    assert_ok(sc_session_submit(c.ranks[0].session, &microbatch, data.feeds));
+    assert_ok(sc_session_next(c.ranks[0].session, outputs));
+    graph_expect_value(&data, 0, outputs[0]);
+    data.feeds[1] = &data.inputs[1];
+    graph_read(&data, 1);
+    assert_fails(SC_BAD_INPUT, "input 'w' has a default, which is a constant here",
+        sc_session_submit(c.ranks[0].session, &microbatch, data.feeds));
+    sc_arena_release(&data.arena);
+    session_close(&c);
+}
+
+static void vary_given(int rank, struct sc_session_options *options)
+{
+    static const bool given[4] = {true, false, true, false};
+    options->given_inputs = rank == 0 ? given : NULL; /* only rank 0 knows */
+}
+
+static void what_rank_0_gives_is_an_input_on_every_rank(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 3, .path = GRAPHS "defaults", .options = {.n_stages = 3}, .vary = vary_given};
+    const struct sc_value *outputs[GRAPH_PORTS];
+    struct graph_case data = {.name = "defaults"};
+    struct sc_microbatch microbatch = {.n_rows = 0};
+    assert_ok(session_open(&c));
+    const struct sc_graph *graph = (data.model = c.ranks[0].model)->graph;
+    assert_int_equal(graph->values[sc_graph_find(graph, "w")].place, SC_PLACE_INITIALIZER);
+    assert_int_equal(graph->values[sc_graph_find(graph, "kk")].place, SC_PLACE_NODE);
+    for (int set = 0; set < 3; set += 2) { /* without k, then with it */
+        graph_read(&data, set);
+        assert_ok(sc_session_submit(c.ranks[0].session, &microbatch, data.feeds));
+        assert_ok(sc_session_next(c.ranks[0].session, outputs));
+        graph_expect_value(&data, 0, outputs[0]);
+    }
+    sc_arena_release(&data.arena);
+    session_close(&c);
 }
 
 /* Three stages on three ranks, one Gather each. */
@@ -202,6 +252,13 @@ static void outputs_that_no_node_makes_are_refused(void **state)
     expect_no_session(&weight, SC_UNSUPPORTED, "output 'w' is made by no node");
 }
 
+static void overrides_of_what_has_no_default_are_refused(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 2, .path = GRAPHS "defaults", .options = {.override = "k,x"}};
+    expect_no_session(&c, SC_BAD_USAGE, "option 'override': the model has no input 'x' with a default");
+}
+
 static void ranks_with_different_models_say_so(void **state)
 {
     (void)state;
@@ -267,6 +324,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_the_same_on_every_cut),
+        cmocka_unit_test(defaults_that_nobody_gives_are_constants),
+        cmocka_unit_test(what_rank_0_gives_is_an_input_on_every_rank),
+        cmocka_unit_test(overrides_of_what_has_no_default_are_refused),
         cmocka_unit_test(a_failing_microbatch_comes_out_in_its_turn),
         cmocka_unit_test(two_failures_in_one_microbatch_are_one_error),
         cmocka_unit_test(inputs_are_checked_before_anything_is_sent),
