@@ -7,6 +7,7 @@
 
 static void drop_pages(const struct sc_program *program, const struct sc_weight *weight)
 {
+    weight = weight->recipe ? &weight->recipe->source : weight;
     if (weight->file < 0 || !weight->raw) {
         return;
     }

@@ -41,6 +41,15 @@ struct sc_weight {
     size_t message_bytes;
     bool external;
     int file; /* index of the mapped file; -1: none */
+    const struct sc_recipe *recipe; /* not NULL: none of the above has the content, which is made when asked for */
+};
+
+/* A weight made from another one on the rank that owns it: entry i along `axis` of the source, times factors[i], rounded
+ * once. The source is of a float type. */
+struct sc_recipe {
+    struct sc_weight source;
+    int axis;
+    const double *factors;
 };
 
 /* A value has one producer and a name that never changes. Index in sc_graph.values. */

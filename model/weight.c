@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/load.h"
+#include "tensor/convert.h"
 #include "tensor/pack.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -38,6 +39,44 @@ static void copy_raw(const struct sc_weight *weight, struct sc_tensor *tensor)
     }
 }
 
+/* n elements of `type`, each times the factor. */
+static void scale(enum sc_type type, const char *from, double factor, char *to, int64_t n)
+{
+    double wide[256];
+    const int64_t most = (int64_t)(sizeof wide / sizeof wide[0]);
+    const int64_t bytes = (int64_t)sc_type_bytes(type);
+    for (int64_t done = 0; done < n; done += most) {
+        const int64_t m = n - done < most ? n - done : most;
+        sc_convert(type, from + done * bytes, SC_F64, wide, m, 0);
+        for (int64_t i = 0; i < m; i++) {
+            wide[i] *= factor;
+        }
+        sc_convert(SC_F64, wide, type, to + done * bytes, m, 0);
+    }
+}
+
+static enum sc_status follow_recipe(const struct sc_recipe *recipe, struct sc_arena *arena, struct sc_tensor *tensor)
+{
+    struct sc_arena passing = {0};
+    struct sc_tensor source, made;
+    const struct sc_tensor *shape = &recipe->source.shape;
+    SC_TRY(sc_tensor_new(arena, shape->type, shape->rank, shape->dims, &made));
+    const enum sc_status status = sc_weight_tensor(&recipe->source, &passing, &source);
+    if (status == SC_OK) {
+        const int64_t entries = shape->dims[recipe->axis];
+        const int64_t outer = sc_dims_product(shape->dims, 0, recipe->axis) * entries;
+        const int64_t inner = sc_dims_product(shape->dims, recipe->axis + 1, shape->rank);
+        const int64_t bytes = inner * (int64_t)sc_type_bytes(shape->type);
+        for (int64_t i = 0; i < outer; i++) {
+            scale(shape->type, (const char *)source.data + i * bytes, recipe->factors[i % entries],
+                (char *)made.data + i * bytes, inner);
+        }
+        *tensor = made;
+    }
+    sc_arena_release(&passing);
+    return status;
+}
+
 enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor)
 {
     const enum sc_type type = weight->shape.type;
@@ -45,6 +84,9 @@ enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena 
     if (made.data) {
         *tensor = made;
         return SC_OK;
+    }
+    if (weight->recipe) {
+        return follow_recipe(weight->recipe, arena, tensor);
     }
     if (weight->decoded) {
         made.data = weight->decoded;

@@ -7,7 +7,7 @@
 #include "passes/edit.h"
 #include "passes/passes.h"
 
-static void read_bodies(const struct sc_node *node, bool *read)
+void sc_node_mark_captures(const struct sc_node *node, bool *read)
 {
     for (int a = 0; a < node->n_attributes; a++) {
         const struct sc_attribute *attribute = &node->attributes[a];
@@ -39,7 +39,7 @@ bool sc_node_mark_reads(const struct sc_node *node, bool *read)
             read[node->in[i]] = true;
         }
     }
-    read_bodies(node, read);
+    sc_node_mark_captures(node, read);
     return true;
 }
 

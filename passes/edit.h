@@ -39,4 +39,7 @@ const char *sc_edit_label(const struct sc_graph *graph, const struct sc_node *no
  * read, and returns true. */
 bool sc_node_mark_reads(const struct sc_node *node, bool *read);
 
+/* Marks what the node's bodies read. */
+void sc_node_mark_captures(const struct sc_node *node, bool *read);
+
 #endif

@@ -17,10 +17,17 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
     return options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options);
 }
 
+enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_kernels *kernels, unsigned without)
+{
+    struct sc_graph *graph = model->graph;
+    SC_TRY(sc_pass_infer(graph, kernels));
+    SC_TRY(without & SC_PASS_FOLD ? SC_OK : sc_pass_fold(graph));
+    SC_TRY(without & SC_PASS_IDENTITY ? SC_OK : sc_pass_identity(graph));
+    SC_TRY(without & SC_PASS_CONV_NORM ? SC_OK : sc_pass_conv_norm(model));
+    return without & SC_PASS_DEAD ? SC_OK : sc_pass_dead(graph);
+}
+
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels)
 {
-    SC_TRY(sc_pass_infer(model->graph, kernels));
-    SC_TRY(sc_pass_fold(model->graph));
-    SC_TRY(sc_pass_identity(model->graph));
-    return sc_pass_dead(model->graph);
+    return sc_passes_run_without(model, kernels, 0);
 }

@@ -39,7 +39,14 @@ struct sc_pass_options {
     unsigned without; /* bits of SC_PASS_...: left out, for tests */
 };
 
-enum { SC_PASS_ATTENTION = 1, SC_PASS_BRANCHES = 2 };
+enum {
+    SC_PASS_ATTENTION = 1,
+    SC_PASS_BRANCHES = 2,
+    SC_PASS_FOLD = 4,
+    SC_PASS_IDENTITY = 8,
+    SC_PASS_CONV_NORM = 16,
+    SC_PASS_DEAD = 32
+};
 
 /* What the model is made of, in order: defaults that nobody replaces become initializers, functions become their nodes,
  * the graph is checked (sc_check_graph), branches that are known to be taken become part of it, then attention is put
@@ -47,9 +54,12 @@ enum { SC_PASS_ATTENTION = 1, SC_PASS_BRANCHES = 2 };
  * zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
-/* What follows from facts, in order: infer, fold, identity, dead. The graph's values have their facts afterwards. Fails
- * as infer does: this is also where a model's types and shapes are found to be wrong. */
+/* What follows from facts, in order: infer, fold, identity, conv_norm, dead. The graph's values have their facts
+ * afterwards. Fails as infer does: this is also where a model's types and shapes are found to be wrong. */
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
+
+/* The same without some (bits of SC_PASS_...), for tests. */
+enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_kernels *kernels, unsigned without);
 
 void sc_pass_defaults(struct sc_graph *graph, const bool *given);
 
@@ -62,6 +72,7 @@ enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_op
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels);
 enum sc_status sc_pass_fold(struct sc_graph *graph);
 enum sc_status sc_pass_identity(struct sc_graph *graph);
+enum sc_status sc_pass_conv_norm(struct sc_model *model);
 enum sc_status sc_pass_dead(struct sc_graph *graph);
 
 #endif

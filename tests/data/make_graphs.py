@@ -640,9 +640,93 @@ def pairs():
     named("pairs_mismatched", ["past_key_values.0.key"], ["present.0.key"], out_kind=T.FLOAT16)
 
 
+def conv2(x, w, stride=1):
+    """Conv of one image without padding, for the small ones here."""
+    kh, kw = w.shape[2:]
+    rows, columns = (x.shape[2] - kh) // stride + 1, (x.shape[3] - kw) // stride + 1
+    return np.array([[[[(image[:, i * stride:i * stride + kh, j * stride:j * stride + kw] * m).sum()
+                        for j in range(columns)] for i in range(rows)] for m in w] for image in x], np.float32)
+
+
+def conv_transpose2(x, w):
+    """ConvTranspose with a stride of the kernel's size."""
+    n, _, rows, columns = x.shape
+    y = np.einsum("nchw,cmij->nmhiwj", x, w)
+    return y.reshape(n, w.shape[1], rows * w.shape[2], columns * w.shape[3]).astype(np.float32)
+
+
+def norm(x, scale, bias, mean, variance, epsilon=1e-5):
+    shape = [1, -1] + [1] * (x.ndim - 2)
+    s, b, m, v = (np.asarray(a, np.float64).reshape(shape) for a in (scale, bias, mean, variance))
+    return ((x - m) / np.sqrt(v + epsilon) * s + b).astype(np.float32)
+
+
+def conv_norm():
+    """Products and what scales and shifts their channels: taken in, or not, as the names of the outputs say."""
+    w3, wt, wg, wl = ints(3, 2, 3, 3), ints(2, 3, 2, 2), ints(3, 8), ints(132, 128, 1, 1)
+    bias, more = ints(3), ints(3, 1, 1)
+    stats = ints(3), ints(3), ints(3), np.float32([4, 1, 0.25])
+    large = ints(132), ints(132), ints(132), rng.integers(1, 9, 132).astype(np.float32)
+    factor, plane = np.float32([2, -1, 0.5]).reshape(1, 3, 1, 1), ints(2, 2)
+    nodes = [
+        node("c1 = Conv x w3"), node("n1 = BatchNormalization c1 scale shift mean variance"),
+        node("m1 = Mul factor n1"), node("a1 = Add m1 more"), node("norm_mul_add = Relu a1"),
+        node("c2 = Conv x w3 bias"), node("bias_add = Add c2 more"),
+        node("c3 = Conv x w3"), node("add = Add more c3"),
+        node("c4 = ConvTranspose x wt bias", strides=[2, 2]),
+        node("transposed = BatchNormalization c4 scale shift mean variance"),
+        node("g = Gemm rows wg bias", transB=1, alpha=0.5), node("d5 = Div g two"),
+        node("gemm = BatchNormalization d5 scale shift mean variance"),
+        node("c6 = Conv wide wl"), node("large = BatchNormalization c6 l0 l1 l2 l3"),
+        node("shown = Conv x w3"), node("after_shown = BatchNormalization shown scale shift mean variance"),
+        node("c7 = Conv x w3"), node("n7 = BatchNormalization c7 scale shift mean variance"),
+        node("read_twice = Sub c7 n7"),
+        node("c8 = Conv x w3"), node("by_place = Mul c8 plane"),
+        node("c9 = Conv x w3"), node("to_minus = Sub two c9"),
+        node("c10 = Conv x w3"), node("widened = Add c10 fifth"),
+    ]
+
+    def want(x, rows, wide):
+        m, c = more[None], conv2(x, w3)
+        n = norm(c, *stats)
+        biased = c + bias.reshape(1, 3, 1, 1)
+        transposed = norm(conv_transpose2(x, wt) + bias.reshape(1, 3, 1, 1), *stats)
+        gemm = norm((np.float32(0.5) * (rows @ wg.T) + bias) / np.float32(2), *stats)
+        return [np.maximum(n * factor + m, 0), biased + m, c + m, transposed, gemm, norm(conv2(wide, wl), *large), c,
+                n, c - n, c * plane, 2 - c, c[None] + np.float32(1)]
+
+    save("conv_norm", nodes, [f32("x", "batch", 2, 4, 4), f32("rows", "n", 8), f32("wide", 1, 128, 2, 1)],
+         [f32(name, None, None, None, None) for name in ("norm_mul_add", "bias_add", "add", "transposed")]
+         + [f32("gemm", "n", 3)]
+         + [f32(name, None, None, None, None)
+            for name in ("large", "shown", "after_shown", "read_twice", "by_place", "to_minus")]
+         + [f32("widened", 1, None, None, None, None)],
+         [nh.from_array(a, name) for name, a in (("w3", w3), ("wt", wt), ("wg", wg), ("wl", wl), ("bias", bias),
+          ("more", more), ("factor", factor), ("plane", plane), ("scale", stats[0]), ("shift", stats[1]),
+          ("mean", stats[2]), ("variance", stats[3]), ("two", np.float32(2)),
+          ("fifth", np.ones((1, 1, 1, 1, 1), np.float32)))]
+         + [nh.from_array(a, f"l{k}") for k, a in enumerate(large)],
+         [[ints(n, 2, 4, 4), ints(n + 1, 8), ints(1, 128, 2, 1)] for n in (1, 3)], want=want)
+
+
+def conv_norm_old():
+    """Opset 8: no training_mode, but a test of outputs, and statistics of each place."""
+    w, stats = ints(3, 2, 3, 3), [ints(3), ints(3), ints(3), np.float32([4, 1, 0.25])]
+    places = [np.repeat(s, 4) for s in stats]  # the same for each place, so that one answer serves for both
+    nodes = [node("c1 = Conv x w"), node("y1 = BatchNormalization c1 s b m v", momentum=0.5),
+             node("c2 = Conv x w"), node("y2 = BatchNormalization c2 ps pb pm pv", spatial=0)]
+    save("conv_norm_old", nodes, [f32("x", 1, 2, 4, 4)], [f32("y1", 1, 3, 2, 2), f32("y2", 1, 3, 2, 2)],
+         [nh.from_array(w, "w")] + [nh.from_array(a, name) for name, a in zip("sbmv", stats)]
+         + [nh.from_array(a.reshape(3, 2, 2), "p" + name) for name, a in zip("sbmv", places)],
+         [[ints(1, 2, 4, 4)]], opset=8, ir=4, want=lambda x: [norm(conv2(x, w), *stats)] * 2)
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
                  skipping, pairs, functions, bad_functions, attentions, branches, question_marks, captured_state,
                  defaults):
+        make()
+    rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
+    for make in (conv_norm, conv_norm_old):
         make()
