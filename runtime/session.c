@@ -75,17 +75,6 @@ static enum sc_status check_links(struct sc_session *session)
     return SC_OK;
 }
 
-static enum sc_status check_outputs(const struct sc_graph *graph)
-{
-    for (int o = 0; o < graph->n_outputs; o++) {
-        const struct sc_graph_value *value = &graph->values[graph->outputs[o]];
-        if (value->producer < 0) {
-            return sc_fail(SC_UNSUPPORTED, "output '%s' is made by no node", value->name);
-        }
-    }
-    return SC_OK;
-}
-
 static enum sc_status prepare(struct sc_session *session)
 {
     if (session->options.trace_events > 0) {
@@ -94,7 +83,6 @@ static enum sc_status prepare(struct sc_session *session)
     SC_TRY(make_team(session));
     const struct sc_pass_options passes = {.given = session->given};
     SC_TRY(sc_passes_rewrite(session->model, &passes));
-    SC_TRY(check_outputs(session->model->graph));
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
     session->symbol_sizes =

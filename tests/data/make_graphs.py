@@ -521,11 +521,14 @@ def large_constant():
          [[np.array([0, 19999])]], want=lambda at: (np.full(at.shape, -3, np.float32),))
 
 
-def refused():
-    """Graph outputs that no node makes."""
-    save("output_is_input", [node("y = Neg x")], [f32("x", "n")], [f32("y", "n"), f32("x", "n")])
-    save("output_is_weight", [node("y = Neg x")], [f32("x", "n")], [f32("y", "n"), f32("w", 2)],
-         [constant("w", [1, 2], np.float32)])
+def outputs():
+    """Graph outputs that no node makes, and one that is listed twice."""
+    x = np.float32([1, -2, 3])
+    save("output_is_input", [node("y = Neg x")], [f32("x", "n")], [f32("y", "n"), f32("x", "n")], data=[[x]],
+         want=lambda x: [-x, x])
+    save("output_is_weight", [node("z = Neg x"), node("y = Abs z")], [f32("x", "n")],
+         [f32("y", "n"), f32("w", 2), f32("y", "n"), f32("z", "n")], [constant("w", [1, 2], np.float32)], data=[[x]],
+         want=lambda x: [abs(x), np.float32([1, 2]), abs(x), -x])
 
 
 def failing():
@@ -723,7 +726,7 @@ def conv_norm_old():
 
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, refused, failing,
+    for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, outputs, failing,
                  skipping, pairs, functions, bad_functions, attentions, branches, question_marks, captured_state,
                  defaults):
         make()
