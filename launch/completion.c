@@ -77,7 +77,8 @@ static void put_bash(FILE *out)
 {
     fputs("# bash completion of stagecoach, made by: stagecoach help --completion bash\n"
           "_stagecoach()\n{\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} commands options i\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} "
+          "commands options i\n"
           "    commands=\"",
         out);
     for (int i = 0; i < SC_N_COMMANDS; i++) {

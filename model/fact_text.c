@@ -23,7 +23,7 @@ char *sc_fact_text(const struct sc_model *model, const struct sc_fact *fact, cha
     static const char *const kinds[] = {"unknown", "", "sequence of ", "optional ", "state "};
     size_t used = 0;
     append(buffer, bytes, &used, "%s%s", kinds[fact->kind],
-        fact->type != SC_TYPE_NONE            ? sc_type_name(fact->type)
+        fact->type != SC_TYPE_NONE       ? sc_type_name(fact->type)
             : fact->kind == SC_KIND_NONE ? ""
                                          : "?");
     if (fact->kind != SC_KIND_TENSOR && fact->kind != SC_KIND_STATE) {

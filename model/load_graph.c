@@ -86,6 +86,17 @@ static enum sc_status load_node_inputs(
     return SC_OK;
 }
 
+/* A node's output may not take the name of a value that can be seen outside its body: each name is assigned once. */
+static enum sc_status check_new(const struct sc_scope *scope, const char *name)
+{
+    for (const struct sc_scope *outer = scope->outer; outer; outer = outer->outer) {
+        if (sc_graph_find(outer->graph, name) >= 0) {
+            return sc_fail(SC_BAD_MODEL, "output '%s' has the name of a value outside the body, want a new one", name);
+        }
+    }
+    return SC_OK;
+}
+
 static enum sc_status load_node_outputs(
     struct sc_loader *loader, struct sc_scope *scope, const Sc__Onnx__NodeProto *proto, struct sc_node *node)
 {
@@ -99,6 +110,7 @@ static enum sc_status load_node_outputs(
         if (!proto->output[i][0]) {
             continue;
         }
+        SC_TRY(check_new(scope, proto->output[i]));
         SC_TRY(sc_graph_add_value(graph, proto->output[i], &node->out[i]));
         struct sc_graph_value *value = &graph->values[node->out[i]];
         value->place = SC_PLACE_NODE;
@@ -203,10 +215,10 @@ enum sc_status sc_load_outputs(struct sc_loader *loader, struct sc_scope *scope,
     }
     for (size_t i = 0; i < n; i++) {
         const char *name = sc_or_empty(names[i]);
-        SC_TRY(resolve(scope, name, &graph->outputs[i]));
-        if (graph->outputs[i] < 0) {
-            return sc_fail(
-                SC_BAD_MODEL, "output '%s' of graph '%s' is not made by any of its nodes", name, graph->name);
+        graph->outputs[i] = sc_graph_find(graph, name);
+        if (graph->outputs[i] < 0 || graph->values[graph->outputs[i]].place == SC_PLACE_OUTER) {
+            return sc_fail(SC_BAD_MODEL, "output '%s' of graph '%s' is %s, want one of its own values", name,
+                graph->name, graph->outputs[i] < 0 ? "not made by any of its nodes" : "a value outside it");
         }
         graph->n_outputs++;
     }

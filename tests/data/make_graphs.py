@@ -459,8 +459,8 @@ def branches():
     cached = h.make_graph([node("s = Add y w")], "cached", [], [f32("s", None)])
     fresh = h.make_graph([node("s2 = Sub y w")], "fresh", [], [f32("s2", None)])
     nodes = [node("yes = Not no"), node("p q r = If yes", then_branch=inner, else_branch=outer),
-             node("y = Add p q"), node("s = Add r r"),
-             node("z = If use_cache_branch", then_branch=cached, else_branch=fresh)]
+             node("y = Add p q"), node("z = If use_cache_branch", then_branch=cached, else_branch=fresh),
+             node("s = Add r r")]
 
     def want(x, flag, cache):
         w = np.float32([1, 2, 3])

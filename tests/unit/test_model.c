@@ -1,75 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Opening models: what comes out of good files, and what bad graphs are told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "model/model.h"
-#include "onnx_bytes.h"
-
-static char folder[64];
-
-static int make(void **state)
-{
-    (void)state;
-    make_folder(folder, sizeof folder);
-    return 0;
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
-
-static enum sc_status open_bytes(const struct bytes *b, struct sc_model **model)
-{
-    char path[128];
-    return sc_model_open(write_file(path, sizeof path, folder, "m.onnx", b), model);
-}
-
-static void refused(const struct bytes *b, enum sc_status code, const char *why)
-{
-    struct sc_model *model = NULL;
-    const enum sc_status status = open_bytes(b, &model);
-    assert_null(model);
-    if (status != code || !strstr(sc_error_last()->text, why)) {
-        fail_msg("status %d, '%s'; want %d and '%s'", status, status ? sc_error_last()->text : "", code, why);
-    }
-    assert_null(strchr(sc_error_last()->text, '\n'));
-}
-
-static void refused_graph(struct bytes *graph, const char *why)
-{
-    close_graph(graph);
-    const struct bytes model = model_of(graph, 8, 17);
-    refused(&model, SC_BAD_MODEL, why);
-}
-
-static struct sc_model *opened(const struct bytes *b)
-{
-    struct sc_model *model = NULL;
-    if (open_bytes(b, &model) != SC_OK) {
-        fail_msg("'%s'", sc_error_last()->text);
-    }
-    return model;
-}
-
-static void add_node(struct bytes *graph, const char *op, const char *in, const char *out)
-{
-    const struct bytes n = node(op, in, out);
-    put_message(graph, 1, &n);
-}
-
-static void add_weight(struct bytes *graph, const char *name)
-{
-    struct bytes w = tensor_head(name, 1, 1, (const int64_t[]){2});
-    put_bytes(&w, 9, (const float[]){1, 2}, 8);
-    put_message(graph, 5, &w);
-}
+#include "model_case.h"
 
 static void the_example_model_opens_as_described(void **state)
 {
@@ -201,51 +132,6 @@ static void files_of_other_kinds_are_refused(void **state)
     assert_int_equal(sc_model_open("/nonexistent/m.onnx", &model), SC_IO);
 }
 
-static void use_before_definition_names_node_and_value(void **state)
-{
-    (void)state;
-    struct bytes graph = {.n = 0};
-    add_node(&graph, "Neg", "t", "y");
-    add_node(&graph, "Abs", "x", "t");
-    refused_graph(&graph, "node 'y' (Neg): input 't' is made by node 't', which comes later");
-}
-
-static void cycles_are_refused(void **state)
-{
-    (void)state;
-    struct bytes graph = {.n = 0}, self = {.n = 0};
-    add_node(&graph, "Add", "x b", "a");
-    add_node(&graph, "Neg", "a", "b");
-    add_node(&graph, "Neg", "b", "y");
-    refused_graph(&graph, "cycle");
-    add_node(&self, "Add", "x y", "y");
-    refused_graph(&self, "its own output");
-}
-
-static void undefined_names_are_refused(void **state)
-{
-    (void)state;
-    struct bytes graph = {.n = 0}, no_output = {.n = 0};
-    add_node(&graph, "Add", "x nothing", "y");
-    refused_graph(&graph, "input 'nothing' is not defined");
-    add_node(&no_output, "Neg", "x", "z");
-    refused_graph(&no_output, "output 'y'");
-}
-
-static void a_value_is_assigned_once(void **state)
-{
-    (void)state;
-    struct bytes nodes = {.n = 0}, input = {.n = 0}, weights = {.n = 0};
-    add_node(&nodes, "Neg", "x", "y");
-    add_node(&nodes, "Abs", "x", "y");
-    refused_graph(&nodes, "'y' is defined twice");
-    add_node(&input, "Neg", "x", "x");
-    refused_graph(&input, "'x' is defined twice");
-    add_weight(&weights, "w");
-    add_weight(&weights, "w");
-    refused_graph(&weights, "'w' is defined twice");
-}
-
 static void imports_are_asked_for(void **state)
 {
     (void)state;
@@ -253,83 +139,6 @@ static void imports_are_asked_for(void **state)
     put_text(&n, 7, "my.domain");
     put_message(&graph, 1, &n);
     refused_graph(&graph, "does not import the domain 'my.domain'");
-}
-
-/* An If whose branches are [t] → o = Neg(name), in a graph with x. */
-static struct bytes branch(const char *inside)
-{
-    struct bytes body = {.n = 0};
-    const struct bytes o = value_info("o", 1, 1, (const int64_t[]){2}, NULL);
-    add_node(&body, "Neg", inside, "o");
-    put_text(&body, 2, "branch");
-    put_message(&body, 12, &o);
-    return body;
-}
-
-static void add_if(struct bytes *graph, const struct bytes *body, const char *out)
-{
-    struct bytes n = node("If", "c", out);
-    static const char *const names[] = {"then_branch", "else_branch"};
-    for (int i = 0; i < 2; i++) {
-        struct bytes attribute = {.n = 0};
-        put_text(&attribute, 1, names[i]);
-        put_int(&attribute, 20, 5);
-        put_message(&attribute, 6, body);
-        put_message(&n, 5, &attribute);
-    }
-    put_message(graph, 1, &n);
-}
-
-static void add_condition(struct bytes *graph)
-{
-    struct bytes c = tensor_head("c", 9, 0, NULL);
-    put_bytes(&c, 9, "\x01", 1);
-    put_message(graph, 5, &c);
-}
-
-static void bodies_see_outer_values(void **state)
-{
-    (void)state;
-    struct bytes graph = {.n = 0};
-    const struct bytes inner = branch("x");
-    struct bytes middle = {.n = 0};
-    add_if(&middle, &inner, "o"); /* x and c pass through the middle body */
-    const struct bytes o = value_info("o", 1, 1, (const int64_t[]){2}, NULL);
-    put_message(&middle, 12, &o);
-    add_condition(&graph);
-    add_if(&graph, &middle, "y");
-    close_graph(&graph);
-    const struct bytes b = model_of(&graph, 8, 17);
-    struct sc_model *model = opened(&b);
-    const struct sc_graph *body = sc_node_attribute(&model->graph->nodes[0], "then_branch")->u.graph;
-    const struct sc_graph *deep = sc_node_attribute(&body->nodes[0], "else_branch")->u.graph;
-    assert_ptr_equal(body->outer, model->graph);
-    assert_ptr_equal(deep->outer, body);
-    const struct sc_graph_value *x = &deep->values[sc_graph_find(deep, "x")];
-    assert_int_equal(x->place, SC_PLACE_OUTER);
-    assert_string_equal(body->values[x->outer].name, "x");
-    assert_int_equal(body->values[x->outer].place, SC_PLACE_OUTER);
-    assert_int_equal(body->values[x->outer].outer, sc_graph_find(model->graph, "x"));
-    assert_int_equal(x->fact.kind, SC_KIND_TENSOR);
-    assert_int_equal(x->fact.dims[0], 2);
-    assert_int_equal(deep->nodes[0].origins[0], 0);
-    assert_true(deep->nodes[0].index >= model->n_file_nodes);
-    sc_model_close(model);
-}
-
-static void bodies_do_not_see_later_or_inner_values(void **state)
-{
-    (void)state;
-    struct bytes later = {.n = 0}, inner = {.n = 0};
-    const struct bytes uses_t = branch("t"), good = branch("x");
-    add_condition(&later);
-    add_if(&later, &uses_t, "y");
-    add_node(&later, "Neg", "x", "t");
-    refused_graph(&later, "input 't' is not defined");
-    add_condition(&inner);
-    add_if(&inner, &good, "u");
-    add_node(&inner, "Neg", "o", "y"); /* o lives in the branches */
-    refused_graph(&inner, "input 'o' is not defined");
 }
 
 static void attributes_have_their_types(void **state)
@@ -543,13 +352,7 @@ int main(void)
         cmocka_unit_test(a_default_is_what_its_input_declares),
         cmocka_unit_test(versions_outside_are_named),
         cmocka_unit_test(files_of_other_kinds_are_refused),
-        cmocka_unit_test(use_before_definition_names_node_and_value),
-        cmocka_unit_test(cycles_are_refused),
-        cmocka_unit_test(undefined_names_are_refused),
-        cmocka_unit_test(a_value_is_assigned_once),
         cmocka_unit_test(imports_are_asked_for),
-        cmocka_unit_test(bodies_see_outer_values),
-        cmocka_unit_test(bodies_do_not_see_later_or_inner_values),
         cmocka_unit_test(attributes_have_their_types),
         cmocka_unit_test(bad_attributes_are_refused),
         cmocka_unit_test(functions_are_found_by_the_nodes_that_call_them),
