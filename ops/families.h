@@ -27,7 +27,8 @@ struct sc_family {
 /* X(name of a family's variable): one line per family. */
 #define SC_FAMILIES(X)                                                                                                 \
     X(sc_family_math)                                                                                                  \
-    X(sc_family_shape) X(sc_family_control) X(sc_family_nn) X(sc_family_ms) X(sc_family_quant) X(sc_family_text)
+    X(sc_family_shape)                                                                                                 \
+    X(sc_family_control) X(sc_family_nn) X(sc_family_ms) X(sc_family_quant) X(sc_family_text) X(sc_family_training)
 
 #define X(family) extern const struct sc_family family;
 SC_FAMILIES(X)

@@ -49,6 +49,24 @@ enum sc_status sc_infer_broadcast(struct sc_infer *infer)
     return sc_infer_broadcast_typed(infer, sc_infer_type(infer, 0));
 }
 
+enum sc_status sc_infer_want(const struct sc_infer *infer, int i, const char *name, int rank, const int64_t *want)
+{
+    const struct sc_fact *fact = sc_infer_in(infer, i);
+    if (!fact || fact->rank < 0) {
+        return SC_OK;
+    }
+    bool fits = fact->rank == rank;
+    for (int d = 0; d < rank && fits; d++) {
+        fits = fact->dims[d] < 0 || want[d] < 0 || fact->dims[d] == want[d];
+    }
+    if (fits) {
+        return SC_OK;
+    }
+    char have[128], wanted[128];
+    return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s has shape %s, want %s", name,
+        sc_dims_text(fact->rank, fact->dims, have, sizeof have), sc_dims_text(rank, want, wanted, sizeof wanted));
+}
+
 enum sc_status sc_axis(
     const struct sc_graph *graph, const struct sc_node *node, const char *what, int64_t axis, int rank, int *normal)
 {

@@ -29,18 +29,8 @@ static enum sc_status params_grid(
 /* theta is [N,n,n+1] for a size of n + 2 entries. */
 static enum sc_status check_theta(const struct sc_infer *infer, int n_axes, int64_t batch)
 {
-    const struct sc_fact *theta = infer->in[0];
     const int64_t want[3] = {batch, n_axes, n_axes + 1};
-    bool fits = theta->rank < 0 || theta->rank == 3;
-    for (int i = 0; i < 3 && fits && theta->rank == 3; i++) {
-        fits = theta->dims[i] < 0 || want[i] < 0 || theta->dims[i] == want[i];
-    }
-    if (!fits) {
-        char have[128], wanted[128];
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "theta has shape %s, want %s",
-            sc_dims_text(theta->rank, theta->dims, have, sizeof have), sc_dims_text(3, want, wanted, sizeof wanted));
-    }
-    return SC_OK;
+    return sc_infer_want(infer, 0, "theta", 3, want);
 }
 
 /* size is [N,C,H,W] or [N,C,D,H,W]; the grid [N,H,W,2] or [N,D,H,W,3]. */
