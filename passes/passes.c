@@ -14,6 +14,7 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
     if (!(options->without & SC_PASS_BRANCHES)) {
         SC_TRY(sc_pass_branches(model, options));
     }
+    SC_TRY(sc_pass_gradient(model));
     return options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options);
 }
 

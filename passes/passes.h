@@ -49,9 +49,9 @@ enum {
 };
 
 /* What the model is made of, in order: defaults that nobody replaces become initializers, functions become their nodes,
- * the graph is checked (sc_check_graph), branches that are known to be taken become part of it, then attention is put
- * together. Afterwards every node is an operator that there is a kernel for. Does nothing the second time. options NULL:
- * zeros. */
+ * the graph is checked (sc_check_graph), branches that are known to be taken become part of it, Gradients become their
+ * nodes, then attention is put together. Afterwards every node is an operator that there is a kernel for. Does nothing
+ * the second time. options NULL: zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
 /* What follows from facts, in order: infer, fold, identity, conv_norm, dead. The graph's values have their facts
@@ -68,6 +68,7 @@ enum sc_status sc_pass_name_given(const struct sc_graph *graph, const char *name
 
 enum sc_status sc_pass_functions(struct sc_model *model);
 enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_options *options);
+enum sc_status sc_pass_gradient(struct sc_model *model);
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels);
 enum sc_status sc_pass_fold(struct sc_graph *graph);

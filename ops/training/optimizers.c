@@ -114,9 +114,9 @@ static enum sc_status check_scalar(const struct sc_infer *infer, int input, cons
 {
     const struct sc_fact *fact = infer->in[input];
     const int64_t count = fact->rank < 0 ? SC_DIM_UNKNOWN : sc_fact_product(fact, 0, fact->rank);
-    return count < 0 || count == 1 ? SC_OK
-                                   : sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
-                                         "%s has %lld elements, want 1", name, (long long)count);
+    return count < 0 || count == 1
+        ? SC_OK
+        : sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s has %lld elements, want 1", name, (long long)count);
 }
 
 static enum sc_status infer_optimizer(struct sc_infer *infer)

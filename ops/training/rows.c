@@ -5,6 +5,7 @@
 static const struct sc_family_entry entries[] = {
     {"Adagrad", sc_ops_training_optimizers},
     {"Adam", sc_ops_training_optimizers},
+    {"Gradient", sc_ops_training_gradient},
     {"Momentum", sc_ops_training_optimizers},
 };
 

@@ -5,6 +5,7 @@
 
 #include "ops/families.h"
 
+extern const struct sc_op sc_ops_training_gradient[];
 extern const struct sc_op sc_ops_training_optimizers[];
 
 #endif

@@ -733,3 +733,5 @@ if __name__ == "__main__":
     rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
     for make in (conv_norm, conv_norm_old):
         make()
+    from gradients import gradients  # which has this file's helpers
+    gradients()
