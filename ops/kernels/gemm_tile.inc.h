@@ -11,7 +11,7 @@
 
 SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, const int M, const int P)
 {
-    const int64_t a_stride = t->a_stride, panel_stride = t->panel_stride, b_stride = t->b_stride;
+    const int64_t a_stride = t->a_stride, a_step = t->a_step, panel_stride = t->panel_stride, b_stride = t->b_stride;
     const float *a = t->a + m0 * a_stride;
     const TILE_B *b = (const TILE_B *)t->b + p0 * panel_stride;
     float *c = t->c + m0 * t->c_stride + p0 * 16;
@@ -52,7 +52,7 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
                 sum[m][p] = v_fma(x, row[p], sum[m][p]);
             }
         }
-        a++;
+        a += a_step;
         b += b_stride;
     }
     if (t->bias != NULL) {
@@ -104,6 +104,7 @@ void TILE_NAME(const struct sc_gemm_tile *tile)
         return;
     }
     struct sc_gemm_tile t = *tile;
+    t.a_step = t.a_step == 0 ? 1 : t.a_step;
     t.b_stride = t.b_stride == 0 ? 16 : t.b_stride;
     const int64_t n_blocks = (t.m + SC_TILE_ROWS - 1) / SC_TILE_ROWS; /* as even as they can be */
     const int64_t rows = t.m / n_blocks, longer = t.m % n_blocks;

@@ -57,6 +57,7 @@ struct sc_gemm_tile {
     int64_t m, k, panels; /* rows, depth, panels of 16 columns side by side */
     const float *a;
     int64_t a_stride; /* elements between rows of A */
+    int64_t a_step; /* elements between columns of A; 0: 1 */
     const void *b; /* first panel: [k][16]; f32 for gemm_tile, 16-bit words for gemm_tile_f16 and _bf16 */
     int64_t panel_stride; /* elements between panels of B */
     int64_t b_stride; /* elements between rows of B; 0: 16 */
@@ -93,6 +94,9 @@ struct sc_kernels {
     void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
     /* Sixteen columns of windows: y[i * y_step + j] = x[i * x_step + offsets[j]], 0 where offsets[j] < 0; i < n. */
     void (*gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step);
+    /* y[j * y_stride + i] = x[i * x_stride + j], + bias[j] unless bias is NULL; i < rows, j < columns. */
+    void (*turn)(
+        const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);
     /* y[i] = chain over t in order of w[t] * x[offsets[t] + i], then + *bias unless it is NULL; i < n. */
     void (*taps)(
         const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n);

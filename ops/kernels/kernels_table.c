@@ -38,6 +38,7 @@ const struct sc_kernels *K(table)(void)
         .dot_keys = K(dot_keys),
         .mix_values = K(mix_values),
         .gather_columns = K(gather_columns),
+        .turn = K(turn),
         .taps = K(taps),
         .taps_max = K(taps_max),
         .f16_to_f32 = K(f16_to_f32),

@@ -35,6 +35,39 @@ void K(gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, i
     }
 }
 
+/* One block of up to 16 x 16. */
+SC_INLINE void turn_block(
+    const float *x, int64_t x_stride, int rows, int columns, const float *bias, float *y, int64_t y_stride)
+{
+    v16 block[16];
+    for (int i = 0; i < 16; i++) {
+        block[i] = i < rows ? v_load_n(x + i * x_stride, columns) : v_zero();
+    }
+    v_turn(block);
+    for (int j = 0; j < columns; j++) {
+        v_store_n(y + j * y_stride, bias != NULL ? v_add(block[j], v_set(bias[j])) : block[j], rows);
+    }
+}
+
+void K(turn)(
+    const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride)
+{
+    for (int64_t j = 0; j < columns; j += 16) {
+        const int n = columns - j < 16 ? (int)(columns - j) : 16;
+        const float *add = bias != NULL ? bias + j : NULL;
+        for (int64_t i = 0; i < rows; i += 16) {
+            const int m = rows - i < 16 ? (int)(rows - i) : 16;
+            const float *from = x + i * x_stride + j;
+            float *to = y + j * y_stride + i;
+            if (m == 16 && n == 16) {
+                turn_block(from, x_stride, 16, 16, add, to, y_stride);
+            } else {
+                turn_block(from, x_stride, m, n, add, to, y_stride);
+            }
+        }
+    }
+}
+
 enum { TAP_VECTORS = 4 }; /* side by side */
 
 void K(taps)(

@@ -179,4 +179,49 @@ SC_INLINE void v_store_f16(uint16_t *y, v16 x)
     _mm_storeu_si128((void *)(y + 8), _mm256_cvtps_ph(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/* The same for eight rows of eight lanes. */
+SC_INLINE void p_turn(vp *x)
+{
+    vp t[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i += 2) { /* pairs of lanes, in each half */
+        t[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i += 4) { /* x[i + l]: lane l of each half, of four rows */
+        x[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+        x[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+        x[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        x[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+#pragma GCC unroll 8
+    for (int l = 0; l < 4; l++) {
+        t[l] = _mm256_permute2f128_ps(x[l], x[4 + l], 0x20);
+        t[4 + l] = _mm256_permute2f128_ps(x[l], x[4 + l], 0x31);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        x[i] = t[i];
+    }
+}
+
+/* Lane j of row i becomes lane i of row j. */
+SC_INLINE void v_turn(v16 *x)
+{
+    vp low[16], high[16]; /* lanes 0 to 7 and 8 to 15 of rows */
+    for (int i = 0; i < 16; i++) {
+        low[i] = x[i].a;
+        high[i] = x[i].b;
+    }
+    p_turn(low);
+    p_turn(low + 8);
+    p_turn(high);
+    p_turn(high + 8);
+    for (int i = 0; i < 8; i++) {
+        x[i] = (v16){low[i], low[8 + i]};
+        x[8 + i] = (v16){high[i], high[8 + i]};
+    }
+}
+
 #endif

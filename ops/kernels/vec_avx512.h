@@ -155,4 +155,37 @@ SC_INLINE void v_store_f16(uint16_t *y, v16 x)
     _mm256_storeu_si256((void *)y, _mm512_cvtps_ph(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/* Lane j of row i becomes lane i of row j. */
+SC_INLINE void v_turn(v16 *x)
+{
+    __m512 t[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i += 2) { /* pairs of lanes, in each quarter */
+        t[i] = _mm512_unpacklo_ps(x[i].a, x[i + 1].a);
+        t[i + 1] = _mm512_unpackhi_ps(x[i].a, x[i + 1].a);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i += 4) { /* x[i + l]: lane l of each quarter, of four rows */
+        x[i].a = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+        x[i + 1].a = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
+        x[i + 2].a = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        x[i + 3].a = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+#pragma GCC unroll 16
+    for (int l = 0; l < 4; l++) {
+        const __m512 a = _mm512_shuffle_f32x4(x[l].a, x[4 + l].a, 0x44),
+                     b = _mm512_shuffle_f32x4(x[l].a, x[4 + l].a, 0xee);
+        const __m512 c = _mm512_shuffle_f32x4(x[8 + l].a, x[12 + l].a, 0x44),
+                     d = _mm512_shuffle_f32x4(x[8 + l].a, x[12 + l].a, 0xee);
+        t[l] = _mm512_shuffle_f32x4(a, c, 0x88);
+        t[4 + l] = _mm512_shuffle_f32x4(a, c, 0xdd);
+        t[8 + l] = _mm512_shuffle_f32x4(b, d, 0x88);
+        t[12 + l] = _mm512_shuffle_f32x4(b, d, 0xdd);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        x[i].a = t[i];
+    }
+}
+
 #endif

@@ -250,4 +250,21 @@ SC_INLINE void v_store_f16(uint16_t *y, v16 x)
     }
 }
 
+/* Lane j of row i becomes lane i of row j. */
+SC_INLINE void v_turn(v16 *x)
+{
+    float from[16][16], to[16][16];
+    for (int i = 0; i < 16; i++) {
+        v_store(from[i], x[i]);
+    }
+    for (int i = 0; i < 16; i++) {
+        for (int j = 0; j < 16; j++) {
+            to[j][i] = from[i][j];
+        }
+    }
+    for (int i = 0; i < 16; i++) {
+        x[i] = v_load(to[i]);
+    }
+}
+
 #endif

@@ -461,6 +461,34 @@ static void columns_are_gathered_and_zeros_outside(void **state)
     }
 }
 
+static void turned_rows_are_columns_with_their_bias(void **state)
+{
+    (void)state;
+    enum { MOST = 35, STRIDE = 40 };
+    static float x[MOST * STRIDE], bias[MOST], y[MOST * STRIDE];
+    uint64_t seed = 8;
+    for (int i = 0; i < MOST * STRIDE; i++) {
+        x[i] = random_float(&seed);
+        bias[i % MOST] = random_float(&seed);
+    }
+    EACH_LEVEL
+    {
+        for (int size = 0; size <= MOST * MOST; size += 3) {
+            const int rows = size / MOST, columns = size % MOST;
+            for (int i = 0; i < MOST * STRIDE; i++) {
+                y[i] = GUARD;
+            }
+            kernels->turn(x, STRIDE, rows, columns, size % 2 ? bias : NULL, y, STRIDE);
+            for (int i = 0; i < MOST * STRIDE; i++) {
+                const int row = i % STRIDE, column = i / STRIDE;
+                const bool inside = row < rows && column < columns;
+                const float from = inside ? x[row * STRIDE + column] : GUARD;
+                assert_true(y[i] == (inside && size % 2 ? from + bias[column] : from));
+            }
+        }
+    }
+}
+
 static void taps_are_chains_in_order(void **state)
 {
     (void)state;
@@ -554,6 +582,7 @@ int main(void)
         cmocka_unit_test(scale_shift_rounds_each_step),
         cmocka_unit_test(scale_and_axpy_equal_c),
         cmocka_unit_test(columns_are_gathered_and_zeros_outside),
+        cmocka_unit_test(turned_rows_are_columns_with_their_bias),
         cmocka_unit_test(taps_are_chains_in_order),
         cmocka_unit_test(taps_max_is_the_largest_and_keeps_nan),
         cmocka_unit_test(best_obeys_sc_cpu),
