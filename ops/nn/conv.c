@@ -69,15 +69,42 @@ enum sc_status sc_conv_infer(struct sc_infer *infer)
     return SC_OK;
 }
 
+/* Sizes of the picture and of the weights are known, the number of pictures may not be. */
+static bool picture_known(const struct sc_fact *x, const struct sc_fact *w)
+{
+    bool known = sc_fact_dims_known(w) && x->rank == w->rank && x->rank > 2;
+    for (int d = 2; known && d < x->rank; d++) {
+        known = x->dims[d] >= 0;
+    }
+    return known && sc_dims_product(x->dims, 2, x->rank) <= INT32_MAX;
+}
+
+static enum sc_status prepare_f32(struct sc_prepare *prepare)
+{
+    const struct params *p = prepare->params;
+    const struct sc_fact *x = prepare->in[0], *w = prepare->in[1];
+    const bool depthwise = sc_fact_dims_known(w) && (w->rank == 3 || w->rank == 4) && w->dims[1] == 1;
+    prepare->choice = depthwise && p->groups > 1 ? SC_CONV_DEPTHWISE : SC_CONV_COLUMNS;
+    if (prepare->choice == SC_CONV_DEPTHWISE || !prepare->constant[1] || !picture_known(x, w)) {
+        return SC_OK; /* weights are read as they lie */
+    }
+    struct sc_window window;
+    SC_TRY(sc_window_find(prepare->graph, prepare->node, &p->window, x->rank - 2, x->dims + 2, w->dims + 2, &window));
+    if (sc_conv_points_pay(w, &window, p->groups)) {
+        prepare->choice = SC_CONV_POINTS;
+        prepare->packed_input = 1;
+        prepare->packed_bytes = sc_conv_points_packed_bytes(w, p->groups);
+    }
+    return SC_OK;
+}
+
 static enum sc_status prepare_conv(struct sc_prepare *prepare)
 {
     const struct params *p = prepare->params;
     const struct sc_fact *w = prepare->in[1];
     prepare->packed_input = -1;
-    if (w->type == SC_F32) { /* weights are read as they lie */
-        const bool depthwise = sc_fact_dims_known(w) && (w->rank == 3 || w->rank == 4) && w->dims[1] == 1;
-        prepare->choice = depthwise && p->groups > 1 ? SC_CONV_DEPTHWISE : SC_CONV_COLUMNS;
-        return SC_OK;
+    if (w->type == SC_F32) {
+        return prepare_f32(prepare);
     }
     const bool constant = prepare->constant[1] && sc_fact_dims_known(w) && w->rank > 2;
     const int64_t K = constant ? sc_dims_product(w->dims, 1, w->rank) : -1;
@@ -124,6 +151,8 @@ size_t sc_conv_scratch(const struct sc_call *call)
     switch (open_conv(call, &c)) {
     case SC_CONV_COLUMNS:
         return sc_conv_columns_scratch(&c);
+    case SC_CONV_POINTS:
+        return sc_conv_points_scratch(&c);
     case SC_CONV_DEPTHWISE:
         return sc_conv_depthwise_scratch(&c);
     default:
@@ -141,6 +170,9 @@ void sc_conv_run(const struct sc_call *call)
     switch (way) {
     case SC_CONV_COLUMNS:
         sc_conv_columns_run(&c);
+        break;
+    case SC_CONV_POINTS:
+        sc_conv_points_run(&c);
         break;
     case SC_CONV_DEPTHWISE:
         sc_conv_depthwise_run(&c);

@@ -10,6 +10,7 @@
 /* What prepare chose: a way of products (windows as rows, against weights as columns), or one of these. */
 enum {
     SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32: weights as rows, against windows as columns */
+    SC_CONV_POINTS, /* f32: positions as rows, against packed weights as columns, then turned */
     SC_CONV_DEPTHWISE /* f32, one channel a group, one or two axes */
 };
 
@@ -32,6 +33,29 @@ void sc_conv_columns_run(const struct sc_conv *conv);
 
 size_t sc_conv_depthwise_scratch(const struct sc_conv *conv);
 void sc_conv_depthwise_run(const struct sc_conv *conv);
+
+/* Whether few positions waste more of a panel of columns than the maps do: then they are rows. Dims are known. */
+bool sc_conv_points_pay(const struct sc_fact *w, const struct sc_window *window, int64_t groups);
+size_t sc_conv_points_packed_bytes(const struct sc_fact *w, int64_t groups);
+size_t sc_conv_points_scratch(const struct sc_conv *conv);
+void sc_conv_points_run(const struct sc_conv *conv);
+
+/* Windows of one element, one after the other: entry k of all positions is a plane as it lies. */
+bool sc_conv_in_place(const struct sc_window *window);
+
+enum { SC_CONV_PANEL = 16 };
+
+/* The windows of panels of sixteen positions, f32: entry k (over channels and kernel entries) of position `first` + 16 p
+ * + j is put at to[p * panel_step + k * row_step + j]. Entries of positions past the end are zeros. */
+struct sc_conv_gather {
+    const struct sc_conv *conv;
+    const float *x; /* the planes of the group */
+    int64_t first, panels;
+    float *to;
+    int64_t panel_step, row_step;
+};
+
+void sc_conv_gather(const struct sc_conv_gather *gather);
 
 static inline size_t sc_conv_align(size_t bytes)
 {

@@ -143,6 +143,7 @@ static void columns_are_the_chain_to_the_last_bit(void **state)
         {2, 2, 1, 3, 5, {1, 9, 11}, {1, 3, 3}, PLAIN, PLAIN, {0, 1, 1}, {0, 1, 1}, true},
         {2, 1, 1, 70, 33, {1, 7, 7}, {1, 3, 3}, PLAIN, PLAIN, {0, 1, 1}, {0, 1, 1}, false},
         {2, 1, 2, 4, 9, {1, 20, 37}, {1, 5, 3}, {1, 2, 3}, {1, 1, 2}, {0, 3, 0}, {0, 1, 5}, true},
+        {2, 2, 2, 30, 11, {1, 8, 16}, PLAIN, PLAIN, PLAIN, {0}, {0}, true}, /* read in place */
         {2, 3, 1, 130, 17, {1, 6, 8}, PLAIN, PLAIN, PLAIN, {0}, {0}, true},
         {2, 1, 1, 300, 40, {1, 1, 1}, PLAIN, PLAIN, PLAIN, {0}, {0}, true},
         {1, 2, 1, 8, 6, {1, 1, 100}, {1, 1, 7}, {1, 1, 2}, PLAIN, {0, 0, 6}, {0}, true},
@@ -161,6 +162,25 @@ static void many_blocks_of_positions_and_maps_change_no_bit(void **state)
         {2, 1, 1, 40, 260, {1, 12, 17}, {1, 3, 3}, PLAIN, PLAIN, {0, 1, 1}, {0, 1, 1}, true},
         {2, 1, 1, 3, 40, {1, 70, 70}, {1, 7, 7}, {1, 2, 2}, PLAIN, {0, 3, 3}, {0, 3, 3}, true},
         {2, 1, 1, 700, 100, {1, 9, 13}, {1, 2, 2}, PLAIN, PLAIN, {0}, {0}, true},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        check(&shapes[i]);
+    }
+}
+
+static void points_are_the_chain_to_the_last_bit(void **state)
+{
+    (void)state;
+    static const struct shape shapes[] = {
+        {2, 1, 1, 20, 48, {1, 7, 7}, {1, 3, 3}, PLAIN, PLAIN, {0, 1, 1}, {0, 1, 1}, true},
+        {2, 2, 2, 40, 64, {1, 14, 14}, PLAIN, PLAIN, PLAIN, {0}, {0}, true},
+        {2, 1, 3, 300, 16, {1, 1, 1}, PLAIN, PLAIN, PLAIN, {0}, {0}, false},
+        {2, 1, 1, 31, 250, {1, 9, 9}, {1, 2, 3}, {1, 2, 2}, {1, 3, 1}, {0, 2, 0}, {0, 1, 3}, true},
+        {1, 2, 1, 1, 100, {1, 1, 9}, {1, 1, 3}, PLAIN, PLAIN, {0, 0, 1}, {0, 0, 1}, true},
+        /* several blocks of positions, read in place and gathered */
+        {2, 1, 1, 9, 64, {1, 17, 17}, PLAIN, PLAIN, PLAIN, {0}, {0}, true},
+        {2, 2, 1, 300, 32, {1, 16, 16}, {1, 2, 2}, PLAIN, PLAIN, {0}, {0}, true},
+        {3, 1, 1, 5, 1600, {2, 3, 3}, {1, 3, 3}, PLAIN, PLAIN, {0, 1, 1}, {0, 1, 1}, false},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         check(&shapes[i]);
@@ -210,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_chain_to_the_last_bit),
         cmocka_unit_test(many_blocks_of_positions_and_maps_change_no_bit),
+        cmocka_unit_test(points_are_the_chain_to_the_last_bit),
         cmocka_unit_test(depthwise_is_the_chain_to_the_last_bit),
         cmocka_unit_test(images_of_a_batch_do_not_touch_each_other),
     };
