@@ -10,7 +10,7 @@
 #include "decode/pairs.h"
 #include "launch/app.h"
 #include "launch/bench_table.h"
-#include "launch/random_inputs.h"
+#include "launch/inputs.h"
 #include "launch/report.h"
 #include "ops/kernels/kernels.h"
 
@@ -22,8 +22,8 @@ struct sc_bencher {
     struct sc_model *model;
     struct sc_session *session;
     struct sc_decoder *decoder; /* NULL: not a decoder */
-    const struct sc_value **inputs, **outputs;
-    struct sc_fact *facts;
+    struct sc_inputs inputs;
+    const struct sc_value **outputs;
     int64_t *tokens; /* of the prompt */
     struct sc_bench_table table;
 };
@@ -44,7 +44,7 @@ static enum sc_status run_many(struct sc_bencher *bencher, int64_t n, int in_fli
     for (int64_t received = 0; received < n; received++) {
         while (sent < n && sent - received < in_flight) {
             struct sc_microbatch microbatch = {0};
-            SC_TRY(sc_session_submit(bencher->session, &microbatch, bencher->inputs));
+            SC_TRY(sc_session_submit(bencher->session, &microbatch, bencher->inputs.values));
             sent++;
         }
         SC_TRY(sc_session_next(bencher->session, bencher->outputs));
@@ -136,16 +136,15 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
 
 static enum sc_status make_inputs(struct sc_bencher *bencher)
 {
-    const struct sc_options *options = bencher->app->options;
-    const char *const *dims;
-    const int n_dims = sc_options_list(options, "dim", &dims);
+    struct sc_input_request request = sc_input_request_of(bencher->app->options);
+    request.random = true;
+    request.seed = (uint64_t)sc_options_int(bencher->app->options, "seed");
     bencher->outputs =
         sc_arena_array(&bencher->arena, (size_t)bencher->model->graph->n_outputs + 1, sizeof *bencher->outputs);
     if (!bencher->outputs) {
         return SC_NO_MEMORY;
     }
-    return sc_random_inputs(bencher->model, (uint64_t)sc_options_int(options, "seed"), n_dims, dims, &bencher->arena,
-        &bencher->inputs, &bencher->facts);
+    return sc_inputs_make(bencher->model, &request, &bencher->arena, &bencher->inputs);
 }
 
 static enum sc_status open_session(struct sc_bencher *bencher)
@@ -153,7 +152,7 @@ static enum sc_status open_session(struct sc_bencher *bencher)
     struct sc_session_options session;
     sc_app_session_options(bencher->app, &session);
     SC_TRY(sc_world_agree(bencher->app->world, make_inputs(bencher)));
-    session.input_facts = bencher->facts;
+    session.input_facts = bencher->inputs.facts;
     return sc_session_open(bencher->app->world, bencher->model, &session, &bencher->session);
 }
 

@@ -8,7 +8,7 @@
 #include "decode/feeds.h"
 #include "decode/rewrite.h"
 #include "launch/app.h"
-#include "launch/inputs.h"
+#include "launch/dims.h"
 #include "partitioner/report.h"
 #include "passes/passes.h"
 #include "runtime/planning.h"
@@ -21,6 +21,7 @@ struct sc_planner_run {
     struct sc_plan *plan;
     struct sc_state_pair *pairs;
     int n_pairs;
+    const char *open_dims; /* their names: they count as 1 */
 };
 
 /* Sizes to plan for: one step of decoding in the middle of the context for a decoder, declared dims and -d for the
@@ -29,22 +30,19 @@ static enum sc_status input_facts(struct sc_planner_run *run, int64_t context, s
 {
     const struct sc_options *options = run->app->options;
     const struct sc_graph *graph = run->model->graph;
-    const char *const *dims;
-    const int n_dims = sc_options_list(options, "dim", &dims);
-    *facts = sc_arena_array(&run->arena, (size_t)graph->n_inputs + 1, sizeof **facts);
-    if (!*facts) {
-        return SC_NO_MEMORY;
-    }
-    for (int i = 0; i < graph->n_inputs; i++) {
-        (*facts)[i] = graph->values[graph->inputs[i]].fact;
-    }
-    if (run->n_pairs > 0 && n_dims == 0 &&
+    const char *const *items;
+    const int n_items = sc_options_list(options, "dim", &items);
+    struct sc_dims dims;
+    SC_TRY(sc_dims_init(run->model, &run->arena, &dims));
+    SC_TRY(sc_dims_add_all(&dims, n_items, items));
+    *facts = dims.facts;
+    if (run->n_pairs > 0 && n_items == 0 &&
         sc_feeds_create(graph, run->n_pairs, run->pairs, sc_options_int(options, "ubatch"), context, &run->feeds) ==
             SC_OK) {
         sc_feeds_facts(run->feeds, 1, context / 2, *facts);
         return SC_OK;
     }
-    return sc_inputs_settle_dims(run->model, n_dims, dims, graph->n_inputs, *facts);
+    return sc_dims_fill(&dims, &run->arena, &run->open_dims);
 }
 
 static enum sc_status write_plan(struct sc_planner_run *run, const char *path)
@@ -94,6 +92,9 @@ static enum sc_status plan(struct sc_planner_run *run)
         SC_TRY(write_plan(run, path));
     }
     fputs(table, stdout);
+    if (run->open_dims && run->open_dims[0]) {
+        printf("note: no size was given for %s: 1 is taken; -d NAME=N says another\n", run->open_dims);
+    }
     return SC_OK;
 }
 

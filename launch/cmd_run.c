@@ -1,112 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stagecoach run: inputs from files, one microbatch, outputs to files. */
-#include <errno.h>
+ * stagecoach run: inputs from files or made at random, one microbatch, outputs to files. */
+#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "launch/app.h"
 #include "launch/inputs.h"
-#include "launch/npy.h"
+#include "launch/outputs.h"
 
 struct sc_runner {
     struct sc_app *app;
     struct sc_arena arena;
     struct sc_model *model;
     struct sc_session *session;
-    const struct sc_value **inputs; /* per graph input; rank 0 */
-    struct sc_fact *facts;
-    bool *given; /* per graph input */
-    const char *folder; /* of outputs, or NULL; rank 0 */
-    bool made_folder;
+    struct sc_inputs inputs; /* rank 0 */
+    struct sc_outputs outputs; /* rank 0, with -o */
+    enum sc_output_format format;
 };
 
-static bool has_npy(enum sc_type type)
-{
-    return type != SC_STRING && type != SC_BF16 && (!sc_type_is_narrow(type));
-}
-
-static enum sc_status write_output(
-    struct sc_runner *runner, const char *name, const struct sc_value *value, const char **path)
-{
-    char *file = sc_arena_printf(&runner->arena, "%s", name);
-    if (!file) {
-        return SC_NO_MEMORY;
-    }
-    for (char *c = file; *c; c++) { /* a value's name may hold what a file's may not */
-        *c = *c == '/' || *c == '\\' || (unsigned char)*c < 32 ? '_' : *c;
-    }
-    const bool npy = value->kind == SC_KIND_TENSOR && has_npy(value->u.tensor.type);
-    const char *full = sc_arena_printf(&runner->arena, "%s.%s", file, npy ? "npy" : "pb");
-    *path = full ? sc_path_join(&runner->arena, runner->folder, full) : NULL;
-    if (!*path) {
-        return SC_NO_MEMORY;
-    }
-    return npy ? sc_npy_write(*path, &value->u.tensor) : sc_value_write_pb(*path, name, value);
-}
-
+/* One line: name, type, dims. */
 static void describe(const char *name, const struct sc_value *value)
 {
-    char text[160] = "a sequence";
-    if (value->kind == SC_KIND_TENSOR) {
+    char text[160] = "nothing";
+    if (value->kind == SC_KIND_OPTIONAL) {
+        printf("%s optional ", name);
+        value = value->u.optional.item;
+    } else {
+        printf("%s ", name);
+    }
+    if (value && value->kind == SC_KIND_TENSOR) {
         sc_tensor_text(&value->u.tensor, text, sizeof text);
-    } else if (value->kind == SC_KIND_OPTIONAL) {
-        snprintf(text, sizeof text, "an optional");
+    } else if (value && value->kind == SC_KIND_SEQUENCE) {
+        snprintf(text, sizeof text, "sequence of %" PRId64, value->u.sequence.n);
     }
-    printf("%s %s\n", name, text);
+    printf("%s\n", text);
 }
 
-/* Before anything is computed: a folder that files can be made in. */
-static enum sc_status prepare_folder(struct sc_runner *runner)
-{
-    const char *folder = runner->folder = sc_options_text(runner->app->options, "output");
-    if (!folder) {
-        return SC_OK;
-    }
-    runner->made_folder = mkdir(folder, 0777) == 0;
-    if (!runner->made_folder && errno != EEXIST) {
-        return sc_fail(SC_IO, "folder '%s' cannot be made: %s", folder, strerror(errno));
-    }
-    struct stat about;
-    if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode)) {
-        return sc_fail(SC_IO, "'%s' is no folder, want one for the outputs", folder);
-    }
-    if (access(folder, W_OK | X_OK) != 0) {
-        return sc_fail(SC_IO, "folder '%s' cannot be written: %s", folder, strerror(errno));
-    }
-    return SC_OK;
-}
-
-/* All outputs or none: when one cannot be written, those before it go. */
-static enum sc_status write_outputs(struct sc_runner *runner, const struct sc_value *const *outputs)
-{
-    const struct sc_graph *graph = runner->model->graph;
-    const char **paths = sc_arena_array(&runner->arena, (size_t)graph->n_outputs + 1, sizeof *paths);
-    enum sc_status status = paths ? SC_OK : SC_NO_MEMORY;
-    int n = 0;
-    for (; n < graph->n_outputs && status == SC_OK; n++) {
-        status = write_output(runner, graph->values[graph->outputs[n]].name, outputs[n], &paths[n]);
-    }
-    for (int o = 0; status != SC_OK && o < n - 1; o++) {
-        (void)unlink(paths[o]);
-    }
-    return status;
-}
-
-static enum sc_status deliver(struct sc_runner *runner, const struct sc_value *const *outputs)
+static enum sc_status write_outputs(struct sc_runner *runner, const struct sc_value *const *values)
 {
     const struct sc_graph *graph = runner->model->graph;
     for (int o = 0; o < graph->n_outputs; o++) {
-        if (!outputs[o]) {
+        SC_TRY(sc_outputs_add(&runner->outputs, graph->values[graph->outputs[o]].name, values[o], runner->format));
+    }
+    return sc_outputs_commit(&runner->outputs);
+}
+
+static enum sc_status deliver(struct sc_runner *runner, const struct sc_value *const *values)
+{
+    const struct sc_graph *graph = runner->model->graph;
+    for (int o = 0; o < graph->n_outputs; o++) {
+        if (!values[o]) {
             return sc_fail(SC_INTERNAL, "output '%s' was not delivered", graph->values[graph->outputs[o]].name);
         }
     }
-    if (runner->folder) {
-        SC_TRY(write_outputs(runner, outputs));
+    if (runner->outputs.folder) {
+        SC_TRY(write_outputs(runner, values));
     }
     for (int o = 0; o < graph->n_outputs; o++) {
-        describe(graph->values[graph->outputs[o]].name, outputs[o]);
+        describe(graph->values[graph->outputs[o]].name, values[o]);
     }
     return SC_OK;
 }
@@ -115,31 +65,35 @@ static enum sc_status drive(void *arg)
 {
     struct sc_runner *runner = arg;
     struct sc_microbatch microbatch = {0};
-    const struct sc_value **outputs =
-        sc_arena_array(&runner->arena, (size_t)runner->model->graph->n_outputs + 1, sizeof *outputs);
-    if (!outputs) {
+    const struct sc_value **values =
+        sc_arena_array(&runner->arena, (size_t)runner->model->graph->n_outputs + 1, sizeof *values);
+    if (!values) {
         return SC_NO_MEMORY;
     }
-    SC_TRY(sc_session_submit(runner->session, &microbatch, runner->inputs));
-    SC_TRY(sc_session_next(runner->session, outputs));
-    return deliver(runner, outputs);
+    SC_TRY(sc_session_submit(runner->session, &microbatch, runner->inputs.values));
+    SC_TRY(sc_session_next(runner->session, values));
+    return deliver(runner, values);
 }
 
-/* What rank 0 alone does before the ranks open the model together. */
+/* Said before anything is computed: what cannot be read, and what could not be written. */
 static enum sc_status prepare(struct sc_runner *runner)
 {
-    const char *const *items;
-    const int n = sc_options_list(runner->app->options, "input", &items);
-    SC_TRY(sc_inputs_read(runner->model, n, items, &runner->arena, &runner->inputs, &runner->facts));
-    const int n_inputs = runner->model->graph->n_inputs;
-    runner->given = sc_arena_array(&runner->arena, (size_t)n_inputs + 1, sizeof *runner->given);
-    if (!runner->given) {
-        return SC_NO_MEMORY;
+    const struct sc_options *options = runner->app->options;
+    const struct sc_graph *graph = runner->model->graph;
+    const struct sc_input_request request = sc_input_request_of(options);
+    const char *folder = sc_options_text(options, "output");
+    if (sc_options_given(options, "format")) {
+        runner->format = sc_options_choice(options, "format") == 0 ? SC_OUTPUT_NPY : SC_OUTPUT_PB;
+        if (!folder) {
+            return sc_fail(SC_BAD_USAGE, "option '--format' says how files are written: give -o DIR too");
+        }
     }
-    for (int i = 0; i < n_inputs; i++) {
-        runner->given[i] = runner->inputs[i] != NULL;
+    SC_TRY(sc_inputs_make(runner->model, &request, &runner->arena, &runner->inputs));
+    for (int o = 0; o < graph->n_outputs; o++) {
+        const struct sc_graph_value *output = &graph->values[graph->outputs[o]];
+        SC_TRY(sc_outputs_check(output->name, output->fact.kind, output->fact.type, runner->format));
     }
-    return prepare_folder(runner);
+    return folder ? sc_outputs_open(folder, &runner->outputs) : SC_OK;
 }
 
 static enum sc_status run(struct sc_runner *runner)
@@ -149,8 +103,8 @@ static enum sc_status run(struct sc_runner *runner)
     sc_app_session_options(app, &options);
     SC_TRY(sc_world_agree(app->world, sc_model_open(sc_options_text(app->options, "model"), &runner->model)));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
-    options.input_facts = runner->facts;
-    options.given_inputs = runner->given;
+    options.input_facts = runner->inputs.facts;
+    options.given_inputs = runner->inputs.given;
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
     const enum sc_status status = sc_app_run(app, runner->session, drive, runner);
     const struct sc_error failed = *sc_error_last();
@@ -162,9 +116,7 @@ enum sc_status sc_command_run(struct sc_app *app)
 {
     struct sc_runner runner = {.app = app};
     const enum sc_status status = run(&runner);
-    if (status != SC_OK && runner.made_folder) {
-        (void)rmdir(runner.folder); /* as it was before */
-    }
+    sc_outputs_release(&runner.outputs);
     sc_session_close(runner.session);
     sc_model_close(runner.model);
     sc_arena_release(&runner.arena);

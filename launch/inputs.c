@@ -1,33 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NAME=FILE and NAME=N, held against the graph. */
+ * Given tensors come first: their dims may settle those of the ones to make. */
 #include "launch/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "launch/dims.h"
+#include "launch/near.h"
 #include "launch/npy.h"
+#include "tensor/convert.h"
 
-/* Splits "NAME=REST"; names may contain '=' nowhere. */
-static enum sc_status split(const char *item, const char *option, size_t *name_bytes, const char **rest)
+static const struct sc_graph_value *declared(const struct sc_model *model, int input)
 {
-    const char *equals = strchr(item, '=');
-    if (!equals || equals == item || equals[1] == '\0') {
-        return sc_fail(SC_BAD_USAGE, "option '%s': '%s' is not NAME=%s", option, item, option[2] == 'd' ? "N" : "FILE");
-    }
-    *name_bytes = (size_t)(equals - item);
-    *rest = equals + 1;
-    return SC_OK;
+    return &model->graph->values[model->graph->inputs[input]];
 }
 
-static int find_input(const struct sc_graph *graph, const char *name, size_t bytes)
+/* The input of an item "NAME=FILE", the longest name first: names may contain '='. */
+static int find_input(const struct sc_model *model, const char *item, const char **path)
 {
-    for (int i = 0; i < graph->n_inputs; i++) {
-        const char *have = graph->values[graph->inputs[i]].name;
-        if (strlen(have) == bytes && memcmp(have, name, bytes) == 0) {
-            return i;
+    int found = -1;
+    size_t longest = 0;
+    for (int i = 0; i < model->graph->n_inputs; i++) {
+        const char *name = declared(model, i)->name;
+        const size_t bytes = strlen(name);
+        if (strncmp(item, name, bytes) == 0 && item[bytes] == '=' && bytes >= longest) {
+            found = i;
+            longest = bytes;
+            *path = item + bytes + 1;
         }
     }
-    return -1;
+    return found;
+}
+
+static enum sc_status fail_unknown(const struct sc_model *model, const char *item, struct sc_arena *arena)
+{
+    const char *name = sc_arena_text(arena, item, strcspn(item, "="));
+    if (!name) {
+        return SC_NO_MEMORY;
+    }
+    struct sc_near near = {.word = name};
+    const char *first = model->graph->n_inputs > 0 ? declared(model, 0)->name : NULL;
+    for (int i = 0; i < model->graph->n_inputs; i++) {
+        sc_near_try(&near, declared(model, i)->name, declared(model, i)->name);
+    }
+    if (near.found) {
+        return sc_fail(SC_BAD_INPUT, "the model has no input '%s', did you mean '%s'?", name, near.found);
+    }
+    return sc_fail(SC_BAD_INPUT, "the model has no input '%s'; %s%s%s", name, first ? "its first is '" : "it has none",
+        first ? first : "", first ? "'" : "");
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -36,92 +57,144 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static enum sc_status read_one(
-    const char *path, const struct sc_fact *fact, struct sc_arena *arena, struct sc_value *value)
+static enum sc_status read_file(
+    const char *path, const struct sc_graph_value *input, struct sc_arena *arena, struct sc_value *value)
 {
     if (ends_with(path, ".pb")) {
-        return sc_value_read_pb(path, fact, arena, value);
+        return sc_value_read_pb(path, &input->fact, arena, value);
     }
     if (!ends_with(path, ".npy")) {
         return sc_fail(SC_BAD_USAGE, "'%s' is neither a .npy nor a .pb file", path);
+    }
+    if (input->fact.kind == SC_KIND_SEQUENCE) {
+        return sc_fail(
+            SC_BAD_INPUT, "input '%s' is a sequence, which a .npy file cannot hold: give a .pb file", input->name);
     }
     value->kind = SC_KIND_TENSOR;
     return sc_npy_read(path, arena, &value->u.tensor);
 }
 
-enum sc_status sc_inputs_read(const struct sc_model *model, int n_items, const char *const *items,
-    struct sc_arena *arena, const struct sc_value ***values, struct sc_fact **facts)
+/* One "NAME=FILE". */
+static enum sc_status read_item(const struct sc_model *model, const char *item, struct sc_arena *arena,
+    struct sc_inputs *inputs, struct sc_dims *dims)
 {
-    const struct sc_graph *graph = model->graph;
-    const size_t n = (size_t)graph->n_inputs + 1;
-    struct sc_value *read = sc_arena_array(arena, n, sizeof *read);
-    *values = sc_arena_array(arena, n, sizeof **values);
-    *facts = sc_arena_array(arena, n, sizeof **facts);
-    if (!read || !*values || !*facts) {
+    const char *equals = strchr(item, '='), *path = NULL;
+    if (!equals || equals == item || !equals[1]) {
+        return sc_fail(SC_BAD_USAGE, "option '--input': '%s' is not NAME=FILE", item);
+    }
+    const int i = find_input(model, item, &path);
+    if (i < 0) {
+        return fail_unknown(model, item, arena);
+    }
+    const struct sc_graph_value *input = declared(model, i);
+    if (inputs->values[i]) {
+        return sc_fail(SC_BAD_USAGE, "input '%s' is given twice", input->name);
+    }
+    struct sc_value *value = sc_arena_alloc(arena, sizeof *value);
+    if (!value) {
         return SC_NO_MEMORY;
     }
-    for (int k = 0; k < n_items; k++) {
-        size_t bytes;
-        const char *path;
-        SC_TRY(split(items[k], "--input", &bytes, &path));
-        const int i = find_input(graph, items[k], bytes);
-        if (i < 0) {
-            return sc_fail(SC_BAD_INPUT, "the model has no input '%.*s'", (int)bytes, items[k]);
-        }
-        if ((*values)[i]) {
-            return sc_fail(SC_BAD_USAGE, "input '%.*s' is given twice", (int)bytes, items[k]);
-        }
-        SC_TRY(read_one(path, &graph->values[graph->inputs[i]].fact, arena, &read[i]));
-        (*values)[i] = &read[i];
+    SC_TRY(read_file(path, input, arena, value));
+    SC_TRY(sc_dims_bind(dims, i, value));
+    inputs->values[i] = value;
+    return SC_OK;
+}
+
+static enum sc_status fill(uint64_t seed, int input, const char *name, struct sc_tensor *tensor)
+{
+    const struct sc_random_key key = {.seed = seed, .stream = (uint64_t)input};
+    const bool is_float = sc_type_is_float(tensor->type);
+    const int64_t n = sc_tensor_count(tensor);
+    if (!is_float && !sc_type_is_int(tensor->type) && tensor->type != SC_BOOL) {
+        return sc_fail(SC_UNSUPPORTED, "input '%s' is %s, which cannot be made at random: give -i %s=FILE", name,
+            sc_type_name(tensor->type), name);
     }
-    for (int i = 0; i < graph->n_inputs; i++) {
-        const struct sc_graph_value *declared = &graph->values[graph->inputs[i]];
-        (*facts)[i] = declared->fact;
-        if ((*values)[i]) {
-            sc_fact_of(&(*facts)[i], (*values)[i]);
-            (*facts)[i].value = NULL;
-        } else if (declared->weight >= 0) {
-            const struct sc_tensor *shape = &graph->weights[declared->weight].shape;
-            sc_fact_tensor(&(*facts)[i], shape->type, shape->rank, shape->dims);
-        } else if (declared->fact.kind != SC_KIND_OPTIONAL) {
-            return sc_fail(SC_BAD_INPUT, "input '%s' is missing: give -i %s=FILE", declared->name, declared->name);
-        }
+    for (int64_t i = 0; i < n; i++) {
+        const double uniform = sc_random_uniform(&key, (uint64_t)i);
+        const double value = is_float ? 2 * uniform - 1 : uniform < 0.5 ? 0 : 1;
+        sc_convert(SC_F64, &value, tensor->type, (char *)tensor->data + (size_t)i * sc_type_bytes(tensor->type), 1, 0);
     }
     return SC_OK;
 }
 
-enum sc_status sc_inputs_settle_dims(
-    const struct sc_model *model, int n_items, const char *const *items, int n_facts, struct sc_fact *facts)
+static enum sc_status make_random(const struct sc_model *model, int input, uint64_t seed, struct sc_arena *arena,
+    struct sc_dims *dims, struct sc_value **made)
 {
-    for (int k = 0; k < n_items; k++) {
-        size_t bytes;
-        const char *number;
-        char *end;
-        SC_TRY(split(items[k], "--dim", &bytes, &number));
-        const long long size = strtoll(number, &end, 10);
-        if (*end || size < 0 || size > 1 << 30) {
-            return sc_fail(SC_BAD_USAGE, "option '--dim': '%s' is not a size", number);
-        }
-        bool found = false;
-        for (int s = 0; s < model->n_symbols; s++) {
-            if (strlen(model->symbols[s]) != bytes || memcmp(model->symbols[s], items[k], bytes) != 0) {
-                continue;
-            }
-            found = true;
-            for (int f = 0; f < n_facts; f++) {
-                for (int d = 0; d < facts[f].rank; d++) {
-                    facts[f].dims[d] = facts[f].dims[d] == -2 - s ? (int64_t)size : facts[f].dims[d];
-                }
-            }
-        }
-        if (!found) {
-            return sc_fail(SC_BAD_USAGE, "option '--dim': the model has no dim '%.*s'", (int)bytes, items[k]);
-        }
+    const struct sc_fact *fact = &dims->facts[input];
+    const char *name = declared(model, input)->name;
+    if (fact->kind != SC_KIND_TENSOR) {
+        return sc_fail(
+            SC_UNSUPPORTED, "input '%s' is no tensor and cannot be made at random: give -i %s=FILE", name, name);
     }
-    for (int f = 0; f < n_facts; f++) {
-        for (int d = 0; d < facts[f].rank; d++) {
-            facts[f].dims[d] = facts[f].dims[d] < 0 ? 1 : facts[f].dims[d];
-        }
+    SC_TRY(sc_dims_require(dims, input));
+    SC_TRY(sc_dims_check(name, fact->type, fact->rank, fact->dims));
+    struct sc_value *value = sc_arena_alloc(arena, sizeof *value);
+    if (!value) {
+        return SC_NO_MEMORY;
     }
+    value->kind = SC_KIND_TENSOR;
+    const enum sc_status status = sc_tensor_new(arena, fact->type, fact->rank, fact->dims, &value->u.tensor);
+    if (status == SC_NO_MEMORY) {
+        return sc_fail(SC_LIMIT, "input '%s' of these dims: %s", name, sc_error_last()->text);
+    }
+    SC_TRY(status);
+    SC_TRY(fill(seed, input, name, &value->u.tensor));
+    *made = value;
     return SC_OK;
+}
+
+/* What no item gave. */
+static enum sc_status complete(const struct sc_model *model, const struct sc_input_request *request, int input,
+    struct sc_arena *arena, struct sc_inputs *inputs, struct sc_dims *dims)
+{
+    const struct sc_graph_value *value = declared(model, input);
+    struct sc_value *made = NULL;
+    if (!inputs->values[input] && value->weight >= 0) {
+        const struct sc_tensor *shape = &model->graph->weights[value->weight].shape;
+        sc_fact_tensor(&dims->facts[input], shape->type, shape->rank, shape->dims);
+        return SC_OK;
+    }
+    if (inputs->values[input] || value->fact.kind == SC_KIND_OPTIONAL) {
+        return SC_OK;
+    }
+    if (!request->random) {
+        return sc_fail(SC_BAD_INPUT, "input '%s' is missing: give -i %s=FILE, or --random SEED to make one",
+            value->name, value->name);
+    }
+    SC_TRY(make_random(model, input, request->seed, arena, dims, &made));
+    inputs->values[input] = made;
+    return SC_OK;
+}
+
+enum sc_status sc_inputs_make(const struct sc_model *model, const struct sc_input_request *request,
+    struct sc_arena *arena, struct sc_inputs *inputs)
+{
+    struct sc_dims dims;
+    const size_t n = (size_t)model->graph->n_inputs + 1;
+    struct sc_inputs made = {
+        .values = sc_arena_array(arena, n, sizeof *made.values), .given = sc_arena_array(arena, n, sizeof *made.given)};
+    if (!made.values || !made.given) {
+        return SC_NO_MEMORY;
+    }
+    SC_TRY(sc_dims_init(model, arena, &dims));
+    SC_TRY(sc_dims_add_all(&dims, request->n_dims, request->dims));
+    for (int k = 0; k < request->n_items; k++) {
+        SC_TRY(read_item(model, request->items[k], arena, &made, &dims));
+    }
+    for (int i = 0; i < model->graph->n_inputs; i++) {
+        SC_TRY(complete(model, request, i, arena, &made, &dims));
+        made.given[i] = made.values[i] != NULL;
+    }
+    made.facts = dims.facts;
+    *inputs = made;
+    return SC_OK;
+}
+
+struct sc_input_request sc_input_request_of(const struct sc_options *options)
+{
+    struct sc_input_request request = {
+        .random = sc_options_given(options, "random"), .seed = (uint64_t)sc_options_int(options, "random")};
+    request.n_items = sc_options_list(options, "input", &request.items);
+    request.n_dims = sc_options_list(options, "dim", &request.dims);
+    return request;
 }

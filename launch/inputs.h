@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graph inputs from the command line: files, and sizes of named dims. */
+ * Graph inputs from the command line: files, sizes of named dims, random tensors. */
 #ifndef SC_LAUNCH_INPUTS_H
 #define SC_LAUNCH_INPUTS_H
 
+#include "launch/options.h"
 #include "model/model.h"
 
-/* Reads "NAME=FILE" items (.npy or .pb). values: one per graph input, NULL for inputs that take their default. facts: of the
- * same, for planning. Whether a value fits the graph's declaration is checked where it is submitted. SC_BAD_USAGE for a
- * malformed item or an unknown name, SC_BAD_INPUT for a missing one. All in the arena. */
-enum sc_status sc_inputs_read(const struct sc_model *model, int n_items, const char *const *items,
-    struct sc_arena *arena, const struct sc_value ***values, struct sc_fact **facts);
+struct sc_input_request {
+    int n_items;
+    const char *const *items; /* "NAME=FILE" */
+    int n_dims;
+    const char *const *dims; /* as sc_dims_add reads them */
+    bool random; /* inputs that are not given are made */
+    uint64_t seed;
+};
 
-/* "NAME=N" items: gives every symbolic dim of the facts its size; those not named become 1. */
-enum sc_status sc_inputs_settle_dims(
-    const struct sc_model *model, int n_items, const char *const *items, int n_facts, struct sc_fact *facts);
+/* By graph input: the value, NULL for those that take their default and optional ones; whether there is one; the fact,
+ * for planning. */
+struct sc_inputs {
+    const struct sc_value **values;
+    bool *given;
+    struct sc_fact *facts;
+};
+
+/* What -i, -d and, where the command has it, --random say. */
+struct sc_input_request sc_input_request_of(const struct sc_options *options);
+
+/* Reads files (.npy or .pb), holds them against what the graph declares, and makes the rest where that is asked for:
+ * floats uniform in [-1, 1), integers and bools 0 or 1 (valid as ids and as masks), element j of input i by (seed, i, j)
+ * alone. SC_BAD_USAGE for a malformed item and for an open dim of an input to make, SC_BAD_INPUT for an unknown or
+ * missing name and a value that does not fit, SC_UNSUPPORTED for an input that cannot be made. All in the arena. */
+enum sc_status sc_inputs_make(const struct sc_model *model, const struct sc_input_request *request,
+    struct sc_arena *arena, struct sc_inputs *inputs);
 
 #endif

@@ -23,8 +23,10 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "and out. With -o the plan is written as JSON, which may be edited and given to --plan.\n",
         "stagecoach plan examples/shakespeare -pp 2 -o plan.json\n"},
     [SC_COMMAND_RUN] = {"run", "MODEL", 1, 1, true, false, "run a model once on given inputs",
-        "Runs MODEL on the tensors of -i (.npy or .pb files) and writes each output to the folder of -o.\n",
-        "stagecoach run model.onnx -i x=x.npy -o out\n"},
+        "Runs MODEL once on the tensors of -i, and prints name, type and dims of each output. With -o the outputs are "
+        "written to a\nfolder: all of them or, when anything fails, none.\n",
+        "stagecoach run model.onnx -i x=x.npy -o out\n"
+        "stagecoach launch -n 2 -- run model.onnx --random 1 -d batch=4 -o out --format pb\n"},
     [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false, "compare a model with recorded outputs",
         "Each PATH is a folder with model.onnx and test_data_set_*, or a folder of such folders. Every data set is run "
         "and\n"
@@ -82,10 +84,14 @@ static const struct sc_option_row options[] = {
     {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN), "an input tensor, .npy or .pb; repeatable"},
     {"override", NULL, NULL, SC_SETTING_OVERRIDE, BIT(PLAN) | BIT(RUN) | BIT(VERIFY),
         "inputs that have a default and are sent at each run, as those of -i are: a,b"},
-    {"output", "o", NULL, SC_OPTION_TEXT, "DIR", NULL, 0, 0, BIT(RUN), "folder for the outputs, one .npy each"},
+    {"random", NULL, NULL, SC_OPTION_INT, "SEED", NULL, 0, 9e15, BIT(RUN),
+        "make the inputs that -i does not give: floats in [-1, 1), integers 0 or 1"},
+    {"output", "o", NULL, SC_OPTION_TEXT, "DIR", NULL, 0, 0, BIT(RUN), "folder for the outputs, one file each"},
+    {"format", NULL, NULL, SC_OPTION_CHOICE, "npy|pb", NULL, 0, 0, BIT(RUN),
+        "kind of those files; by default .npy, and .pb for strings, sequences and what else .npy cannot hold"},
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
-    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(BENCH),
-        "size of a named dim of the inputs; repeatable"},
+    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(BENCH),
+        "size of a named dim, or the shape of an input as in x=1x3x224x224; repeatable"},
     {"pp", "pp", "pipeline", SC_SETTING_PP, CUTS, "stages, none of them empty; 0: as many of the ranks as pay"},
     {"plan", NULL, NULL, SC_SETTING_PLAN, CUTS, "use the plan in FILE"},
     {"random-plan", NULL, NULL, SC_SETTING_RANDOM_PLAN, CUTS, "cut at random places, for tests of cuts"},

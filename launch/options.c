@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/near.h"
+
 struct sc_option_value {
     bool given;
     bool flag;
@@ -22,53 +24,14 @@ struct words {
     int next;
 };
 
-/* Edit distance of two short words; long ones are as far as can be. */
-static int distance(const char *a, const char *b)
-{
-    enum { MOST = 24 };
-    const int n = (int)strlen(a), m = (int)strlen(b);
-    if (n > MOST || m > MOST) {
-        return MOST;
-    }
-    int row[MOST + 1];
-    for (int j = 0; j <= m; j++) {
-        row[j] = j;
-    }
-    for (int i = 1; i <= n; i++) {
-        int corner = row[0];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            const int change = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
-            const int shift = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = change < shift ? change : shift;
-        }
-    }
-    return row[m];
-}
-
-static bool is_near(const char *word, const char *candidate, int *best)
-{
-    const int found = candidate ? distance(word, candidate) : *best;
-    const int most = (int)strlen(word) / 2 < 2 ? (int)strlen(word) / 2 : 2;
-    if (found >= *best || found > most) {
-        return false;
-    }
-    *best = found;
-    return true;
-}
-
 static enum sc_status fail_command(const char *word)
 {
-    const char *near = NULL;
-    int best = 3;
+    struct sc_near near = {.word = word};
     for (int i = 0; i < SC_N_COMMANDS; i++) {
-        if (is_near(word, sc_command_rows()[i].name, &best)) {
-            near = sc_command_rows()[i].name;
-        }
+        sc_near_try(&near, sc_command_rows()[i].name, sc_command_rows()[i].name);
     }
-    if (near) {
-        return sc_fail(SC_BAD_USAGE, "unknown command '%s', did you mean '%s'?", word, near);
+    if (near.found) {
+        return sc_fail(SC_BAD_USAGE, "unknown command '%s', did you mean '%s'?", word, near.found);
     }
     return sc_fail(SC_BAD_USAGE, "unknown command '%s'; 'stagecoach help' lists them", word);
 }
@@ -77,18 +40,15 @@ static enum sc_status fail_option(int command, const char *word, const char *nam
 {
     int n;
     const struct sc_option_row *rows = sc_option_rows(&n);
-    const char *near = NULL;
-    int best = 3;
+    struct sc_near near = {.word = name};
     for (int i = 0; i < n; i++) {
-        if (!(rows[i].commands >> command & 1)) {
-            continue;
-        }
-        if (is_near(name, rows[i].name, &best) || is_near(name, rows[i].alias, &best)) {
-            near = rows[i].name;
+        if (rows[i].commands >> command & 1) {
+            sc_near_try(&near, rows[i].name, rows[i].name);
+            sc_near_try(&near, rows[i].alias, rows[i].name);
         }
     }
-    if (near) {
-        return sc_fail(SC_BAD_USAGE, "unknown option '%s', did you mean '--%s'?", word, near);
+    if (near.found) {
+        return sc_fail(SC_BAD_USAGE, "unknown option '%s', did you mean '--%s'?", word, near.found);
     }
     return sc_fail(
         SC_BAD_USAGE, "unknown option '%s'; 'stagecoach %s --help' lists them", word, sc_command_rows()[command].name);

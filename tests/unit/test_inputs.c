@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about NAME=FILE and NAME=N items. */
+ * Claims about inputs from files and at random. */
 #include "graph_case.h"
 #include "launch/inputs.h"
 
@@ -9,13 +9,13 @@
 struct fixture {
     struct sc_model *model;
     struct sc_arena arena;
-    const struct sc_value **values;
-    struct sc_fact *facts;
+    struct sc_inputs made;
 };
 
 static enum sc_status read_items(struct fixture *f, int n, const char *const *items)
 {
-    return sc_inputs_read(f->model, n, items, &f->arena, &f->values, &f->facts);
+    const struct sc_input_request request = {.n_items = n, .items = items};
+    return sc_inputs_make(f->model, &request, &f->arena, &f->made);
 }
 
 static void open_fixture(struct fixture *f)
@@ -38,12 +38,12 @@ static void items_find_their_inputs_in_any_order(void **state)
     const char *const items[] = {Z(0), X(0)};
     assert_ok(read_items(&f, 2, items));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(f.values[i]->u.tensor.dims[0], 5);
-        assert_int_equal(f.facts[i].rank, 1);
-        assert_int_equal(f.facts[i].dims[0], 5);
-        assert_null(f.facts[i].value);
+        assert_int_equal(f.made.values[i]->u.tensor.dims[0], 5);
+        assert_int_equal(f.made.facts[i].rank, 1);
+        assert_int_equal(f.made.facts[i].dims[0], 5);
+        assert_null(f.made.facts[i].value);
     }
-    assert_memory_not_equal(f.values[0]->u.tensor.data, f.values[1]->u.tensor.data, 20);
+    assert_memory_not_equal(f.made.values[0]->u.tensor.data, f.made.values[1]->u.tensor.data, 20);
     close_fixture(&f);
 }
 
@@ -92,32 +92,40 @@ static void files_that_are_not_there_are_named(void **state)
     close_fixture(&f);
 }
 
-static void named_dims_get_their_sizes_and_others_one(void **state)
+static void what_is_not_given_is_made_by_seed_in_the_dims_of_what_is(void **state)
 {
     (void)state;
-    struct sc_model *model = graph_model("computed_shape"); /* x [a, b, c], shape [r] */
-    struct sc_fact facts[2];
-    const char *const items[] = {"b=7", "r=2"};
-    for (int i = 0; i < 2; i++) {
-        facts[i] = model->graph->values[model->graph->inputs[i]].fact;
+    struct fixture f;
+    open_fixture(&f);
+    const char *const items[] = {X(0)};
+    const struct sc_input_request request = {.n_items = 1, .items = items, .random = true, .seed = 7};
+    struct sc_inputs again, other;
+    assert_ok(sc_inputs_make(f.model, &request, &f.arena, &f.made));
+    assert_ok(sc_inputs_make(f.model, &request, &f.arena, &again));
+    struct sc_input_request another = request;
+    another.seed = 8;
+    assert_ok(sc_inputs_make(f.model, &another, &f.arena, &other));
+    const struct sc_tensor *z = &f.made.values[1]->u.tensor;
+    assert_int_equal(z->type, SC_F32);
+    assert_int_equal(z->dims[0], 5); /* as in x, which is given */
+    assert_memory_equal(z->data, again.values[1]->u.tensor.data, 20);
+    assert_memory_not_equal(z->data, other.values[1]->u.tensor.data, 20);
+    for (int i = 0; i < 5; i++) {
+        const float v = ((const float *)z->data)[i];
+        assert_true(v >= -1 && v < 1);
     }
-    assert_ok(sc_inputs_settle_dims(model, 2, items, 2, facts));
-    static const int64_t dims[] = {1, 7, 1};
-    assert_memory_equal(facts[0].dims, dims, sizeof dims);
-    assert_int_equal(facts[1].dims[0], 2);
-    sc_model_close(model);
+    close_fixture(&f);
 }
 
-static void bad_dims_are_bad_usage(void **state)
+static void an_open_dim_of_an_input_to_make_is_named(void **state)
 {
     (void)state;
-    struct sc_model *model = graph_model("computed_shape");
-    struct sc_fact fact = model->graph->values[model->graph->inputs[0]].fact;
-    const char *const items[] = {"q=1", "a=-1", "a=x", "a=1x", "a=", "=3", "a", "a=99999999999999999999"};
-    for (int i = 0; i < 8; i++) {
-        assert_int_equal(sc_inputs_settle_dims(model, 1, &items[i], 1, &fact), SC_BAD_USAGE);
-    }
-    sc_model_close(model);
+    struct fixture f;
+    open_fixture(&f);
+    const struct sc_input_request request = {.random = true, .seed = 7};
+    assert_fails(SC_BAD_USAGE, "input 'x' has no size in dim 0 ('n'): give -d n=N",
+        sc_inputs_make(f.model, &request, &f.arena, &f.made));
+    close_fixture(&f);
 }
 
 int main(void)
@@ -128,8 +136,8 @@ int main(void)
         cmocka_unit_test(unknown_and_missing_inputs_are_named),
         cmocka_unit_test(a_name_that_begins_like_an_input_is_another_name),
         cmocka_unit_test(files_that_are_not_there_are_named),
-        cmocka_unit_test(named_dims_get_their_sizes_and_others_one),
-        cmocka_unit_test(bad_dims_are_bad_usage),
+        cmocka_unit_test(what_is_not_given_is_made_by_seed_in_the_dims_of_what_is),
+        cmocka_unit_test(an_open_dim_of_an_input_to_make_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

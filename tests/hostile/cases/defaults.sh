@@ -15,6 +15,6 @@ ranks=2 refuse 3 "folded.json: node 'kk' \(Mul\) is in no stage of the plan" run
 ranks="1 2"
 refuse 3 "input 'k' has size 2 in dim 0, want 1" run "$model" -i x=x.npy -i k=k2.npy
 refuse 3 "input 'k' is int32, want float" run "$model" -i x=x.npy -i k=ki.npy
-refuse 3 "input 'x' is missing: give -i x=FILE" run "$model" -i k=k.npy
+refuse 3 "input 'x' is missing: give -i x=FILE, or --random SEED to make one" run "$model" -i k=k.npy
 refuse 2 "option 'override': the model has no input 'x' with a default" run "$model" -i x=x.npy --override k,x
 refuse 2 "option 'override': the model has no input '' with a default" run "$model" -i x=x.npy --override ,

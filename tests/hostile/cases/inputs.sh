@@ -2,8 +2,9 @@
 # Inputs of `run` that are missing, of another name, type, rank or size, or no file of their kind.
 npy x.npy '<f4' '2, 4' 32
 npy ids.npy '<i8' '3,' 24
-refuse 3 "input 'x' is missing: give -i x=FILE" run "$mlp" -i ids=ids.npy -o out
-refuse 3 "the model has no input 'y'" run "$mlp" -i y=x.npy -o out
+refuse 3 "input 'x' is missing: give -i x=FILE, or --random SEED to make one" run "$mlp" -i ids=ids.npy -o out
+refuse 3 "the model has no input 'y'; its first is 'x'" run "$mlp" -i y=x.npy -o out
+refuse 3 "the model has no input 'idz', did you mean 'ids'\?" run "$mlp" -i idz=x.npy -o out
 refuse 2 "option '--input': 'x' is not NAME=FILE" run "$mlp" -i x -o out
 refuse 2 "input 'x' is given twice" run "$mlp" -i x=x.npy -i x=x.npy -i ids=ids.npy -o out
 refuse 3 "'nowhere.npy': No such file or directory" run "$mlp" -i x=nowhere.npy -i ids=ids.npy -o out
@@ -33,3 +34,14 @@ refuse 3 ".*text.pb.*" run "$mlp" -i x=text.pb -i ids=ids.npy -o out
 refuse 3 ".*empty.pb.*" run "$mlp" -i x=empty.pb -i ids=ids.npy -o out
 mkdir folder.npy
 refuse 3 "'folder.npy': is a directory, want a regular file" run "$mlp" -i x=folder.npy -i ids=ids.npy -o out
+# sizes of dims that the model leaves open
+refuse 2 "input 'x' has no size in dim 0 \('N'\): give -d N=N" run "$mlp" --random 1 -o out
+refuse 2 "input 'ids' has no size in dim 0 \('K'\): give -d K=N" run "$mlp" -i x=x.npy --random 1 -o out
+refuse 2 "input 'x' has no size in dim 0 \('N'\): give -d N=N" bench "$mlp"
+refuse 2 "option '--dim': the model has no dim 'idz', did you mean 'ids'\?" run "$mlp" --random 1 -d idz=3
+refuse 2 "option '--dim': 'N' is both 2 and 3" run "$mlp" --random 1 -d N=2 -d N=3
+refuse 2 "option '--dim': '2x4x1' has 3 dims, input 'x' has 2" run "$mlp" --random 1 -d x=2x4x1
+refuse 2 "input 'x' has size 5 in dim 1, want 4" run "$mlp" --random 1 -d x=2x5
+refuse 3 "input 'x' has size 2 in dim 0 \('N'\), want 3" run "$mlp" -i x=x.npy --random 1 -d N=3
+refuse 3 "input 'x' of these dims: out of memory: 16000000000000 bytes wanted" run "$mlp" --random 1 -d N=1000000000000 -d K=1
+refuse 2 "option '--random': .*" run "$mlp" --random x

@@ -7,6 +7,8 @@ inputs="-i x=x.npy -i ids=ids.npy"
 refuse 3 "'file' is no folder, want one for the outputs" run "$mlp" $inputs -o file
 refuse 3 ".*'no/such'.*No such file or directory" run "$mlp" $inputs -o no/such
 refuse 3 ".*'/proc/x'.*" run "$mlp" $inputs -o /proc/x
+refuse 2 "option '--format' says how files are written: give -o DIR too" run "$mlp" $inputs --format pb
+refuse 2 "option '--format': 'csv' is not one of npy\|pb" run "$mlp" $inputs -o out --format csv
 mkdir -p taken/ct.npy
 refuse 3 ".*taken/ct.npy.*" run "$mlp" $inputs -o taken
 ranks=1 refuse 3 ".*'no/such/plan.json'.*" plan "$mlp" -pp 2 -o no/such/plan.json
@@ -21,7 +23,12 @@ small=$(mktemp -d)
 if mount -t tmpfs -o size=64k none "$small" 2> /dev/null; then
     head -c 60k /dev/zero > "$small/full"
     ranks="1 2" refuse 3 ".*$small/out.*" run "$mlp" $inputs -o "$small/out"
-    [ -z "$(find "$small/out" -type f 2> /dev/null)" ] || complain 1 "files were left in the full folder"
+    [ ! -e "$small/out" ] || complain 1 "the full folder was left"
+    mkdir "$small/out"
+    printf old > "$small/out/sum.npy"
+    refuse 3 "'$small/out/(sum|ct).npy': No space left on device" run "$mlp" -i x=x.npy -d K=4000 --random 1 -o "$small/out"
+    [ "$(ls -A "$small/out")" = sum.npy ] && [ "$(cat "$small/out/sum.npy")" = old ] ||
+        complain 1 "the full folder is not as it was"
     umount "$small"
 fi
 rmdir "$small"
