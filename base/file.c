@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a path is gets judged on the opened descriptor, never before opening. */
-#define _DEFAULT_SOURCE /* madvise: glibc's posix_madvise ignores DONTNEED */
+#define _DEFAULT_SOURCE /* madvise: glibc's posix_madvise ignores DONTNEED; MAP_ANONYMOUS, pread */
 
 #include "base/file.h"
 
@@ -63,6 +63,53 @@ enum sc_status sc_file_map(const char *path, struct sc_file *file)
     size_t bytes = 0;
     SC_TRY(open_regular(path, &fd, &bytes));
     const enum sc_status status = sc_file_map_open(path, fd, bytes, file);
+    (void)close(fd);
+    return status;
+}
+
+enum sc_status sc_file_blank(const char *path, size_t bytes, struct sc_file *file)
+{
+    void *data = NULL;
+    if (bytes != 0) {
+        data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (data == MAP_FAILED) {
+            return sc_fail(SC_NO_MEMORY, "out of addresses: %zu wanted in place of '%s'", bytes, path);
+        }
+    }
+    *file = (struct sc_file){.data = data, .bytes = bytes};
+    return SC_OK;
+}
+
+void sc_file_fill(struct sc_file *file, size_t offset, const void *data, size_t bytes)
+{
+    if (bytes != 0) {
+        memcpy((unsigned char *)unconst(file->data) + offset, data, bytes);
+    }
+}
+
+static enum sc_status read_part(int fd, const char *path, size_t offset, unsigned char *to, size_t bytes)
+{
+    for (size_t n = 0; n < bytes;) {
+        const ssize_t got = pread(fd, to + n, bytes - n, (off_t)(offset + n));
+        if (got == 0) {
+            return sc_fail(SC_IO, "'%s': ends at byte %zu, %zu more are wanted", path, offset + n, bytes - n);
+        }
+        if (got < 0 && errno != EINTR) {
+            return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+        }
+        n += got > 0 ? (size_t)got : 0;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_file_read_part(const char *path, size_t whole, size_t offset, void *to, size_t bytes)
+{
+    int fd = -1;
+    size_t found = 0;
+    SC_TRY(open_regular(path, &fd, &found));
+    const enum sc_status status = found == whole
+        ? read_part(fd, path, offset, to, bytes)
+        : sc_fail(SC_IO, "'%s': has %zu bytes, and had %zu when it was opened", path, found, whole);
     (void)close(fd);
     return status;
 }

@@ -17,7 +17,15 @@ enum sc_status sc_file_map(const char *path, struct sc_file *file);
 
 /* The same for a regular file that the caller has opened and judged, `bytes` long; the descriptor stays the caller's. */
 enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct sc_file *file);
+
+/* Memory in place of a file of that size: zeros that take no room until sc_file_fill puts something there. */
+enum sc_status sc_file_blank(const char *path, size_t bytes, struct sc_file *file);
+void sc_file_fill(struct sc_file *file, size_t offset, const void *data, size_t bytes); /* of a blank file */
+
 void sc_file_release(struct sc_file *file);
+
+/* Reads a part of a file of `whole` bytes without mapping it. SC_IO when the file has another size by now. */
+enum sc_status sc_file_read_part(const char *path, size_t whole, size_t offset, void *to, size_t bytes);
 
 /* Tells the kernel that a range of a mapped file will not be read again soon. */
 void sc_file_drop(const struct sc_file *file, size_t offset, size_t bytes);

@@ -8,7 +8,7 @@
 static void drop_pages(const struct sc_program *program, const struct sc_weight *weight)
 {
     weight = weight->recipe ? &weight->recipe->source : weight;
-    if (weight->file < 0 || !weight->raw) {
+    if (weight->file < 0 || !weight->raw || program->spec.model->remote) {
         return;
     }
     const struct sc_file *file = &program->spec.model->files[weight->file];
@@ -28,7 +28,7 @@ static enum sc_status load_weight(struct sc_program *program, int s)
         return SC_OK;
     }
     struct sc_tensor tensor;
-    SC_TRY(sc_weight_tensor(weight, &program->weights, &tensor));
+    SC_TRY(sc_weight_fetch(program->spec.model, weight, &program->weights, &tensor));
     if (tensor.storage == SC_STORAGE_PACKED) {
         struct sc_tensor plain;
         SC_TRY(sc_tensor_new(&program->weights, tensor.type, tensor.rank, tensor.dims, &plain));
@@ -52,9 +52,12 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     /* A copy, where the file's bytes cannot be used in place, goes as soon as it is packed. It is made last, so that
      * what it leaves is the heap's end and not a hole. */
     struct sc_arena passing = {0};
-    struct sc_tensor content;
+    struct sc_tensor content = program->constants[step->in[step->packed_input]].u.tensor;
     step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
-    enum sc_status status = step->packed ? sc_weight_tensor(weight, &passing, &content) : SC_NO_MEMORY;
+    enum sc_status status = step->packed ? SC_OK : SC_NO_MEMORY;
+    if (status == SC_OK && !slot->needed) {
+        status = sc_weight_fetch(program->spec.model, weight, &passing, &content);
+    }
     if (status == SC_OK && content.data != (const void *)weight->raw) {
         drop_pages(program, weight);
     }

@@ -110,6 +110,17 @@ static enum sc_status reserve_file(struct sc_loader *loader)
     return SC_OK;
 }
 
+static enum sc_status find_blank(const struct sc_model *model, const char *path, int *index)
+{
+    for (int i = 1; i < model->n_files; i++) {
+        if (strcmp(model->file_names[i], path) == 0) {
+            *index = i;
+            return SC_OK;
+        }
+    }
+    return sc_fail(SC_PEER, "the image of '%s' has no file '%s'", model->path, path);
+}
+
 static enum sc_status find_file(struct sc_loader *loader, const char *name, const char *location, int *index)
 {
     struct sc_model *model = loader->model;
@@ -122,17 +133,21 @@ static enum sc_status find_file(struct sc_loader *loader, const char *name, cons
         return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has its data in '%s', want a path inside the model's folder",
             loader->what, name, location);
     }
-    SC_TRY(reserve_file(loader));
     char *path = sc_path_join(loader->arena, model->folder, location);
     char *copy = sc_arena_text(loader->arena, location, strlen(location));
     if (!path || !copy) {
         return SC_NO_MEMORY;
     }
-    struct sc_file file;
-    SC_TRY(map_inside(loader, model->folder, path, &file));
-    *index = model->n_files;
-    model->file_names[model->n_files] = path;
-    model->files[model->n_files++] = file;
+    if (model->remote) { /* all files are there */
+        SC_TRY(find_blank(model, path, index));
+    } else {
+        struct sc_file file;
+        SC_TRY(reserve_file(loader));
+        SC_TRY(map_inside(loader, model->folder, path, &file));
+        *index = model->n_files;
+        model->file_names[model->n_files] = path;
+        model->files[model->n_files++] = file;
+    }
     return sc_map_put(&loader->external, copy, strlen(copy), *index);
 }
 

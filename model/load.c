@@ -147,15 +147,36 @@ static enum sc_status map_model(struct sc_loader *loader, const char *path)
     return SC_OK;
 }
 
-static enum sc_status open_model(struct sc_loader *loader, const char *path)
+static enum sc_status unpack_and_load(struct sc_loader *loader)
 {
-    SC_TRY(map_model(loader, path));
     const ProtobufCMessage *message;
-    const ProtobufCMessageDescriptor *descriptor = &sc__onnx__model_proto__descriptor;
-    SC_TRY(sc_walk(loader->what, descriptor, &loader->file, &loader->skeleton));
-    SC_TRY(sc_skeleton_unpack(loader->what, descriptor, &loader->skeleton, &loader->scratch, &message));
+    SC_TRY(sc_skeleton_unpack(
+        loader->what, &sc__onnx__model_proto__descriptor, &loader->skeleton, &loader->scratch, &message));
     loader->scratch.limit_bytes = 0; /* from here on it grows with what was let through */
     return load_model(loader, (const Sc__Onnx__ModelProto *)message);
+}
+
+enum sc_status sc_load_skeleton(struct sc_loader *loader)
+{
+    const enum sc_status status = unpack_and_load(loader);
+    sc_arena_release(&loader->scratch);
+    sc_map_release(&loader->symbols);
+    sc_map_release(&loader->external);
+    sc_map_release(&loader->functions);
+    free(loader->calls);
+    return status;
+}
+
+enum sc_status sc_load_path(struct sc_loader *loader, const char *path)
+{
+    SC_TRY(map_model(loader, path));
+    SC_TRY(sc_walk(loader->what, &sc__onnx__model_proto__descriptor, &loader->file, &loader->skeleton));
+    SC_TRY(sc_load_skeleton(loader));
+    for (int i = 0; i < loader->model->n_files; i++) {
+        const struct sc_file *file = &loader->model->files[i];
+        sc_file_drop(file, 0, file->bytes); /* looked at between weights that this rank may never need */
+    }
+    return SC_OK;
 }
 
 enum sc_status sc_model_open_with(const char *path, const struct sc_model_options *options, struct sc_model **model)
@@ -166,20 +187,11 @@ enum sc_status sc_model_open_with(const char *path, const struct sc_model_option
     }
     struct sc_loader loader = {
         .model = made, .arena = &made->arena, .links = options && options->links, .function = -1};
-    const enum sc_status status = open_model(&loader, path);
+    const enum sc_status status = sc_load_path(&loader, path);
     sc_skeleton_release(&loader.skeleton);
-    sc_arena_release(&loader.scratch);
-    sc_map_release(&loader.symbols);
-    sc_map_release(&loader.external);
-    sc_map_release(&loader.functions);
-    free(loader.calls);
     if (status != SC_OK) {
         sc_model_close(made);
         return status;
-    }
-    for (int i = 0; i < made->n_files;
-         i++) { /* what was looked at lies between weights that this rank may never need */
-        sc_file_drop(&made->files[i], 0, made->files[i].bytes);
     }
     *model = made;
     return SC_OK;

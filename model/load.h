@@ -9,6 +9,11 @@
 
 #define SC_SMALL_WEIGHT_BYTES 65536
 
+/* A part of a file that opening reads. */
+struct sc_part {
+    uint64_t file, offset, bytes;
+};
+
 /* One file on its way from messages to our structs. Everything made lives in `arena`; the messages do not outlive the
  * loader. `model` is NULL when the file is a value (.pb): then there are no symbols, graphs or external files. */
 struct sc_loader {
@@ -28,6 +33,9 @@ struct sc_loader {
     int function; /* the one that is being loaded; -1: none */
     struct sc_call_edge *calls; /* malloc'd: who calls whom, by rising caller */
     int n_calls, cap_calls;
+    bool notes_parts; /* an image is being made */
+    struct sc_part *parts; /* malloc'd: what was read */
+    size_t n_parts, cap_parts;
 };
 
 struct sc_call_edge {
@@ -50,6 +58,12 @@ static inline const char *sc_or_empty(const char *text)
 {
     return text ? text : "";
 }
+
+/* load.c: maps and walks the file of `path`, and loads. The skeleton and the parts that were noted are the caller's to
+ * release, also after a failure. */
+enum sc_status sc_load_path(struct sc_loader *loader, const char *path);
+/* Where the skeleton and the model's files are there already. */
+enum sc_status sc_load_skeleton(struct sc_loader *loader);
 
 /* load_type.c */
 const char *sc_domain_of(const char *domain); /* "ai.onnx" and NULL are "" */

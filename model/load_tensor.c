@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * TensorProto to sc_weight: everything is checked here, nothing large is read. Values stay in the file (raw_data and
  * packed floats as they lie, other typed fields as a message); only strings, sparse and small values are decoded. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/load.h"
@@ -44,8 +45,32 @@ static enum sc_status take_raw(struct sc_loader *loader, const char *name, const
     return SC_OK;
 }
 
+/* The values of a weight are about to be read. */
+static enum sc_status note_part(struct sc_loader *loader, const struct sc_weight *weight)
+{
+    const unsigned char *from = weight->raw ? weight->raw : weight->message;
+    if (!loader->notes_parts || weight->file < 0 || !from || weight->decoded) {
+        return SC_OK;
+    }
+    if (loader->n_parts == loader->cap_parts) {
+        const size_t capacity = loader->cap_parts ? 2 * loader->cap_parts : 64;
+        struct sc_part *parts = realloc(loader->parts, capacity * sizeof *parts);
+        if (!parts) {
+            return sc_fail(SC_NO_MEMORY, "out of memory: a list of %zu parts wanted", capacity);
+        }
+        loader->parts = parts;
+        loader->cap_parts = capacity;
+    }
+    const struct sc_file *file = &loader->model->files[weight->file];
+    loader->parts[loader->n_parts++] = (struct sc_part){.file = (uint64_t)weight->file,
+        .offset = (uint64_t)(from - file->data),
+        .bytes = weight->raw ? weight->raw_bytes : weight->message_bytes};
+    return SC_OK;
+}
+
 static enum sc_status decode_strings(struct sc_loader *loader, struct sc_weight *weight)
 {
+    SC_TRY(note_part(loader, weight));
     const int64_t count = sc_tensor_count(&weight->shape);
     weight->decoded = sc_arena_array(loader->arena, (size_t)count, sizeof(struct sc_string));
     if (!weight->decoded) {
@@ -118,6 +143,7 @@ enum sc_status sc_load_tensor(
 {
     struct sc_weight weight;
     SC_TRY(sc_load_weight(loader, name, tensor, &weight));
+    SC_TRY(note_part(loader, &weight));
     SC_TRY(sc_weight_tensor(&weight, loader->arena, result));
     result->owner = SC_OWNER_MODEL;
     return SC_OK;
@@ -130,6 +156,7 @@ enum sc_status sc_load_small(struct sc_loader *loader, struct sc_weight *weight)
         return SC_OK;
     }
     struct sc_tensor tensor;
+    SC_TRY(note_part(loader, weight));
     SC_TRY(sc_weight_tensor(weight, loader->arena, &tensor));
     loader->small_bytes += tensor.data == weight->raw ? 0 : bytes;
     weight->shape.data = tensor.data;

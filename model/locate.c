@@ -69,8 +69,8 @@ static enum sc_status find_only(const char *folder, struct sc_arena *arena, char
     }
     (void)closedir(listing);
     if (status == SC_OK && n != 1) {
-        status = sc_fail(SC_BAD_MODEL, "'%s' has no model.onnx and %s other .onnx file: name the file", folder,
-            n ? "more than one" : "no");
+        status = sc_fail(n ? SC_BAD_MODEL : SC_IO, "'%s' has no model.onnx and %s other .onnx file: name the file",
+            folder, n ? "more than one" : "no");
     }
     return status;
 }

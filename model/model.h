@@ -11,6 +11,13 @@ struct sc_opset {
     int version;
 };
 
+/* Where weights come from when this process has no file. */
+struct sc_weight_source {
+    /* Fills `to` with a part of model->files[file]. */
+    enum sc_status (*fetch)(void *arg, int file, size_t offset, void *to, size_t bytes);
+    void *arg;
+};
+
 /* An opened model. The file stays mapped; raw weight bytes are found by offset and are not touched by opening.
  *
  *   sc_model_open ──► graph as in the file ── passes rewrite `graph` in place ──► sc_weight_tensor on owners ──►
@@ -35,11 +42,14 @@ struct sc_model {
     int n_file_nodes; /* nodes of the main graph in the file; origins are below it */
     const char **file_node_outputs; /* first output name of each file node: its name in plans; "" when it has none */
     int *file_node_stages; /* pipeline_stage of each file node, -1: none; NULL: the file has no such annotations */
+    bool remote; /* opened from an image: files are blank but for what opening read */
+    const struct sc_weight_source *source; /* of a remote model, while weights are loaded; borrowed */
     uint64_t fingerprint; /* of the skeleton and the sizes of weights: equal on all ranks */
 };
 
 /* path is a .onnx file, or a folder with model.onnx (or one .onnx alone, or the file that genai_config.json names).
- * Fails with SC_IO or SC_BAD_MODEL, naming the file and what is wrong with it. */
+ * Fails with SC_IO when there is no such file or folder with one, or it cannot be read, else with SC_BAD_MODEL, naming the
+ * file and what is wrong with it. */
 enum sc_status sc_model_open(const char *path, struct sc_model **model);
 
 struct sc_model_options {
@@ -49,6 +59,13 @@ struct sc_model_options {
 /* As sc_model_open; options NULL: all off. */
 enum sc_status sc_model_open_with(const char *path, const struct sc_model_options *options, struct sc_model **model);
 void sc_model_close(struct sc_model *model);
+
+/* For processes that cannot open the file: the skeleton, and of the values what opening and passes read (small weights,
+ * attributes, strings, sparse tensors). `model` was opened from its path with `options`, and the file is read once more;
+ * free()d by the caller. A model that is opened from an image has the paths of the other process. */
+enum sc_status sc_model_image(
+    const struct sc_model *model, const struct sc_model_options *options, void **image, size_t *bytes);
+enum sc_status sc_model_open_image(const void *image, size_t bytes, struct sc_model **model); /* SC_PEER: damaged */
 
 /* An empty graph that belongs to the model. NULL when memory is out. */
 struct sc_graph *sc_model_new_graph(struct sc_model *model);
@@ -62,6 +79,10 @@ char *sc_fact_text(const struct sc_model *model, const struct sc_fact *fact, cha
 /* A tensor over the content of a weight, in plain storage: points into the mapped file where alignment and storage
  * allow, else a copy in `arena`. Only the rank that owns the weight calls it. */
 enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
+
+/* The same from the model's source when it has one; then always a copy in `arena`, unless the weight is small. */
+enum sc_status sc_weight_fetch(
+    const struct sc_model *model, const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
 
 /* The same for packers of 2-, 4- and 6-bit types: packed storage, as the file has it, where it has; else plain. */
 enum sc_status sc_weight_packed(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);

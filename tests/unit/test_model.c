@@ -313,7 +313,7 @@ static void a_folder_means_its_model(void **state)
     char where[64], path[128];
     make_folder(where, sizeof where);
     struct sc_model *model = NULL;
-    assert_int_equal(sc_model_open(where, &model), SC_BAD_MODEL); /* nothing there */
+    assert_int_equal(sc_model_open(where, &model), SC_IO); /* nothing there: as a file that is missing */
     struct bytes graph = {.n = 0};
     add_node(&graph, "Neg", "x", "y");
     close_graph(&graph);
