@@ -21,12 +21,6 @@ static bool is_root(const struct sc_pipeline *pipeline)
     return sc_world_rank(pipeline->world) == 0;
 }
 
-static enum sc_status open_model(struct sc_pipeline *pipeline, const char *path)
-{
-    SC_TRY(path ? sc_model_open(path, &pipeline->model) : sc_fail(SC_BAD_USAGE, "no model is given"));
-    return sc_ports_make(pipeline->model, pipeline);
-}
-
 /* Options may be freed before the pipeline is. */
 static enum sc_status keep_text(struct sc_pipeline *pipeline, const char **text)
 {
@@ -40,7 +34,8 @@ static enum sc_status keep_text(struct sc_pipeline *pipeline, const char **text)
 static enum sc_status open_over(struct sc_pipeline *pipeline, const char *path, const struct sc_session_options *given)
 {
     struct sc_session_options options = *given;
-    enum sc_status status = open_model(pipeline, path);
+    SC_TRY(sc_session_open_model(pipeline->world, path, &options.log, &pipeline->model));
+    enum sc_status status = sc_ports_make(pipeline->model, pipeline);
     status = status == SC_OK ? keep_text(pipeline, &options.plan_path) : status;
     status = status == SC_OK ? keep_text(pipeline, &options.override) : status;
     SC_TRY(sc_world_agree(pipeline->world, status));

@@ -148,14 +148,19 @@ void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *c
     memcpy(buffer, &full, sizeof full);
 }
 
-void sc_wire_error_value(const struct sc_error *error, struct sc_value *value)
+void sc_wire_bytes_value(const void *data, size_t bytes, struct sc_value *value)
 {
-    const int64_t bytes = sizeof *error;
-    *value = (struct sc_value){.kind = SC_KIND_TENSOR};
-    sc_tensor_init(&value->u.tensor, SC_U8, 1, &bytes);
+    const int64_t dims[1] = {(int64_t)bytes};
     union {
         const void *in;
         void *out;
-    } data = {.in = error}; /* a tensor has no const data; writing only reads it */
-    value->u.tensor.data = data.out;
+    } content = {.in = data}; /* a tensor has no const data; writing only reads it */
+    *value = (struct sc_value){.kind = SC_KIND_TENSOR};
+    sc_tensor_init(&value->u.tensor, SC_U8, 1, dims);
+    value->u.tensor.data = content.out;
+}
+
+void sc_wire_error_value(const struct sc_error *error, struct sc_value *value)
+{
+    sc_wire_bytes_value(error, sizeof *error, value);
 }

@@ -41,6 +41,9 @@ size_t sc_wire_bytes(const struct sc_value *const *values, int n);
  */
 void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *const *values, int n, void *buffer);
 
+/* A value that shows plain bytes (borrowed), for messages that carry no tensor. */
+void sc_wire_bytes_value(const void *data, size_t bytes, struct sc_value *value);
+
 /* A poison message holds one value that shows the bytes of a struct sc_error (borrowed). sc_wire_read_error takes it
  * out of a received value; sc_wire_error_check makes any bytes a well-formed error: texts end, the code is one of ours.
  */

@@ -86,8 +86,8 @@ struct sc_port {
 };
 
 /* Opens `model` (a .onnx file, or a folder with one) over the communicator. Collective: every rank gives the same model
- * and options; options may be NULL and may be freed afterwards. When a rank fails, all do, with the error of that rank.
- * MPI must be initialised with MPI_THREAD_FUNNELED or more. */
+ * (rank 0 must be able to read the file, and sends what they lack to others that cannot) and options; options may be NULL
+ * and may be freed afterwards. When a rank fails, all do, with the error of that rank. MPI must be initialised with MPI_THREAD_FUNNELED or more. */
 struct sc_pipeline;
 
 SC_PUBLIC enum sc_status sc_pipeline_open(

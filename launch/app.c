@@ -124,12 +124,29 @@ void sc_app_close_world(struct sc_app *app)
     app->watchdog = NULL;
 }
 
-void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session)
+enum sc_status sc_app_open_model(const struct sc_app *app, const char *path, struct sc_model **model)
+{
+    return sc_session_open_model(app->world, path, &app->log, model);
+}
+
+/* In MiB: ranges that two steps pack come twice, so the last parts may go beyond what was thought. */
+static void show_streaming(void *arg, int64_t done_bytes, int64_t all_bytes)
+{
+    struct sc_progress *bar = arg;
+    bar->total = all_bytes >> 20;
+    sc_progress_set(bar, done_bytes < all_bytes ? done_bytes >> 20 : bar->total);
+}
+
+void sc_app_session_options(struct sc_app *app, struct sc_session_options *session)
 {
     sc_session_options_init(session);
     sc_options_settings(app->options, session);
     session->trace_events = sc_options_text(app->options, "trace") ? SC_TRACE_EVENTS : 0;
     session->log = app->log;
+    app->streaming = (struct sc_progress){
+        .on = sc_app_is_root(app) && sc_app_watched(app), .what = "sending weights to other ranks, MiB"};
+    session->show_streaming = show_streaming;
+    session->show_arg = &app->streaming;
     session->watchdog = app->watchdog;
     session->start_memory_bytes = app->start_memory_bytes;
 }

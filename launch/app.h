@@ -4,6 +4,7 @@
 #define SC_LAUNCH_APP_H
 
 #include "launch/options.h"
+#include "launch/progress.h"
 #include "runtime/session.h"
 
 enum sc_exit { SC_EXIT_OK = 0, SC_EXIT_FAILED = 1, SC_EXIT_USAGE = 2, SC_EXIT_INPUT = 3 };
@@ -16,6 +17,7 @@ struct sc_app {
     char who[32]; /* begins the lines of the watchdog */
     struct sc_watchdog *watchdog; /* NULL: none, as for one rank alone */
     struct sc_log log;
+    struct sc_progress streaming; /* the bar of weights that go to other ranks */
     int64_t start_memory_bytes; /* this rank's, once MPI is there and before anything is loaded */
 };
 
@@ -32,8 +34,11 @@ enum sc_status sc_app_flush(void);
 enum sc_status sc_app_open_world(struct sc_app *app);
 void sc_app_close_world(struct sc_app *app); /* safe when it is not open */
 
+/* On every rank, from rank 0 where the others have no such file. */
+enum sc_status sc_app_open_model(const struct sc_app *app, const char *path, struct sc_model **model);
+
 /* The session's options that every command takes in the same way: -pp, --plan, --threads, --seed, ... */
-void sc_app_session_options(const struct sc_app *app, struct sc_session_options *session);
+void sc_app_session_options(struct sc_app *app, struct sc_session_options *session);
 
 /* Runs an opened session: rank 0 does `drive`, the others serve it. A rank whose link fails, or whose serving fails,
  * says so and ends the job; drive's own failure is returned on rank 0 after the others have been told to stop. */

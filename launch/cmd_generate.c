@@ -200,7 +200,7 @@ static enum sc_status open_decoder(struct sc_generator *generator)
             .min_p = sc_options_real(options, "min-p"),
             .seed = (uint64_t)sc_options_int(options, "seed")}};
     sc_app_session_options(app, &decoder.session);
-    SC_TRY(sc_world_agree(app->world, sc_model_open(sc_options_text(options, "model"), &generator->model)));
+    SC_TRY(sc_app_open_model(app, sc_options_text(options, "model"), &generator->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
     return sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder);
 }

@@ -101,7 +101,7 @@ static enum sc_status run(struct sc_runner *runner)
     struct sc_app *app = runner->app;
     struct sc_session_options options;
     sc_app_session_options(app, &options);
-    SC_TRY(sc_world_agree(app->world, sc_model_open(sc_options_text(app->options, "model"), &runner->model)));
+    SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &runner->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
     options.input_facts = runner->inputs.facts;
     options.given_inputs = runner->inputs.given;

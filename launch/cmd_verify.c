@@ -213,8 +213,9 @@ static enum sc_status verify_case(struct sc_verifier *verifier)
     struct sc_fact *facts = NULL;
     bool *given = NULL;
     sc_app_session_options(app, &options);
-    enum sc_status status = sc_model_open(verifier->folder, &verifier->model);
-    if (status == SC_OK && sc_app_is_root(app)) {
+    SC_TRY(sc_app_open_model(app, verifier->folder, &verifier->model));
+    enum sc_status status = SC_OK;
+    if (sc_app_is_root(app)) {
         status = list_folder(&verifier->passing, verifier->folder, "test_data_set_", &verifier->sets);
         if (status == SC_OK && verifier->sets.n == 0) {
             status = sc_fail(SC_BAD_INPUT, "there is no test_data_set_0");
@@ -269,12 +270,38 @@ static void print_last_line(const struct sc_verifier *verifier)
     printf("\n");
 }
 
+/* Rank 0's list to all, as texts one after the other: other hosts may not have the folders. */
+static enum sc_status share_cases(struct sc_verifier *verifier)
+{
+    struct sc_world *world = verifier->app->world;
+    const bool root = sc_app_is_root(verifier->app);
+    uint64_t bytes = 0;
+    for (int i = 0; i < verifier->cases.n; i++) {
+        bytes += strlen(verifier->cases.name[i]) + 1;
+    }
+    SC_TRY(sc_world_broadcast(world, &bytes, sizeof bytes));
+    char *texts = sc_arena_alloc(&verifier->arena, bytes);
+    SC_TRY(sc_world_agree(world, texts ? SC_OK : SC_NO_MEMORY));
+    char *at = texts;
+    for (int i = 0; i < verifier->cases.n; i++) {
+        at = stpcpy(at, verifier->cases.name[i]) + 1;
+    }
+    SC_TRY(sc_world_broadcast(world, texts, bytes));
+    enum sc_status status = SC_OK;
+    for (at = texts; !root && at < texts + bytes && status == SC_OK; at += strlen(at) + 1) {
+        status = add_name(&verifier->arena, &verifier->cases, at);
+    }
+    return sc_world_agree(world, status);
+}
+
 static enum sc_status verify_all(struct sc_verifier *verifier)
 {
     struct sc_app *app = verifier->app;
     for (int i = 0; i < app->options->n_arguments; i++) {
-        SC_TRY(sc_world_agree(app->world, find_cases(verifier, app->options->arguments[i])));
+        const char *path = app->options->arguments[i];
+        SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? find_cases(verifier, path) : SC_OK));
     }
+    SC_TRY(share_cases(verifier));
     struct sc_progress progress = {
         .on = sc_app_is_root(app) && sc_app_watched(app), .what = "verifying", .total = verifier->cases.n};
     for (int c = 0; c < verifier->cases.n; c++) {

@@ -48,6 +48,9 @@ struct sc_session_options {
     void *tail_arg;
     int64_t trace_events; /* room for so many phases of each rank; 0: no trace */
     int64_t start_memory_bytes; /* of this rank: its peak before it opened the model; 0: taken when the session opens */
+    void (*show_streaming)(
+        void *arg, int64_t done_bytes, int64_t all_bytes); /* rank 0, weights for others; NULL: none */
+    void *show_arg;
     struct sc_watchdog *watchdog; /* watches the session while it is open; NULL: nobody does */
     struct sc_log log;
 };
@@ -72,6 +75,12 @@ struct sc_rank_report {
  * all fail, with that rank's error. A microbatch that fails comes out of `next` as an error, in its turn, and the
  * session goes on. Borrows world, model and options' pointers. */
 struct sc_session;
+
+/* sc_model_open on every rank. Where only rank 0 can open the model (another rank has SC_IO: there is no such file on its
+ * host), the others get its skeleton, and sc_session_open then brings the weights of their stages from rank 0. Collective;
+ * all ranks succeed or fail together. */
+enum sc_status sc_session_open_model(
+    struct sc_world *world, const char *path, const struct sc_log *log, struct sc_model **model);
 
 enum sc_status sc_session_open(struct sc_world *world, struct sc_model *model, const struct sc_session_options *options,
     struct sc_session **session);

@@ -64,6 +64,8 @@ struct sc_session {
     bool *is_state; /* by value */
     bool *given; /* by graph input: one with a default that callers may give */
     struct sc_value *defaults; /* by graph input, of those; rank 0 */
+    bool *streams; /* rank 0: by rank, whether its weights come from here */
+    struct sc_weight_source source; /* where this rank's come from when it has no file */
     int n_edges;
     struct sc_plan_edge *plan_edges;
     struct sc_edge *edges;

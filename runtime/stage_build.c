@@ -5,6 +5,7 @@
 
 #include "partitioner/reads.h"
 #include "runtime/stage.h"
+#include "runtime/stream.h"
 
 static int stage_rank(const struct sc_session *session, int stage)
 {
@@ -222,18 +223,20 @@ static enum sc_status build_stage(struct sc_session *session, struct sc_stage *s
     return sc_frame_create(stage->program, &frame, &stage->frame);
 }
 
-enum sc_status sc_session_build(struct sc_session *session)
+static enum sc_status build_frame(struct sc_session *session)
 {
-    const struct sc_plan *plan = session->plan;
-    const int rank = sc_world_rank(session->world);
     SC_TRY(build_edges(session));
     SC_TRY(build_store(session));
-    session->stages = sc_arena_array(&session->arena, (size_t)plan->n_stages, sizeof *session->stages);
-    if (!session->stages) {
-        return SC_NO_MEMORY;
-    }
+    const int n_stages = session->plan->n_stages;
+    session->stages = sc_arena_array(&session->arena, (size_t)n_stages, sizeof *session->stages);
+    return session->stages ? SC_OK : SC_NO_MEMORY;
+}
+
+static enum sc_status build_stages(struct sc_session *session)
+{
+    const struct sc_plan *plan = session->plan;
     for (int s = 0; s < plan->n_stages; s++) {
-        if (stage_rank(session, s) == rank) {
+        if (stage_rank(session, s) == sc_world_rank(session->world)) {
             struct sc_stage *stage = &session->stages[session->n_stages++];
             stage->index = s;
             sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, s, -1);
@@ -241,6 +244,23 @@ enum sc_status sc_session_build(struct sc_session *session)
         }
     }
     return SC_OK;
+}
+
+enum sc_status sc_session_build(struct sc_session *session)
+{
+    const bool root = sc_world_rank(session->world) == 0;
+    SC_TRY(sc_world_agree(session->world, build_frame(session))); /* from here on rank 0 may be asked for weights */
+    SC_TRY(sc_stream_find(session));
+    enum sc_status status = SC_OK;
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, -1, -1);
+    if (root) {
+        status = sc_stream_serve(session);
+    }
+    sc_stream_begin(session);
+    status = status == SC_OK ? build_stages(session) : status;
+    const struct sc_error error = *sc_error_last();
+    SC_TRY(sc_stream_finish(session)); /* also after a failure, which rank 0 would not know of */
+    return status == SC_OK ? SC_OK : sc_error_set(&error);
 }
 
 void sc_stage_release(struct sc_stage *stage)

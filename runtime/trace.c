@@ -59,14 +59,8 @@ static enum sc_status send_bytes(struct sc_world *world, int peer, const void *d
 {
     struct sc_link *link;
     SC_TRY(sc_world_link(world, peer, &link));
-    const int64_t dims[1] = {(int64_t)bytes};
-    union {
-        const void *in;
-        void *out;
-    } content = {.in = data}; /* a tensor's data is not const; writing a message only reads it */
-    struct sc_value value = {.kind = SC_KIND_TENSOR};
-    sc_tensor_init(&value.u.tensor, SC_U8, 1, dims);
-    value.u.tensor.data = content.out;
+    struct sc_value value;
+    sc_wire_bytes_value(data, bytes, &value);
     const struct sc_value *const values = &value;
     const struct sc_wire_header header = {.kind = SC_WIRE_CONTROL, .edge = -1};
     const size_t size = sc_wire_bytes(&values, 1);

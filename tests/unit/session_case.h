@@ -41,16 +41,14 @@ static inline enum sc_status session_open_rank(struct session_rank *rank)
     struct session_case *c = rank->c;
     struct sc_session_options options = c->options;
     struct sc_state_pair *pairs = NULL;
-    enum sc_status status = sc_model_open(c->paths[rank->rank] ? c->paths[rank->rank] : c->path, &rank->model);
-    if (status == SC_OK) {
-        status = sc_pairs_find(rank->model, &options.n_pairs, &pairs);
-    }
-    SC_TRY(sc_world_agree(rank->world, status));
+    const char *path = c->paths[rank->rank] ? c->paths[rank->rank] : c->path;
+    options.log.fd = -1;
+    SC_TRY(sc_session_open_model(rank->world, path, &options.log, &rank->model));
+    SC_TRY(sc_world_agree(rank->world, sc_pairs_find(rank->model, &options.n_pairs, &pairs)));
     options.pairs = pairs;
     options.pin = -1;
     options.n_threads = options.n_threads ? options.n_threads : 1;
     options.keep_binding = true;
-    options.log.fd = -1;
     if (c->vary) {
         c->vary(rank->rank, &options);
     }

@@ -292,14 +292,6 @@ static void ranks_with_different_options_say_so(void **state)
     expect_no_session(&slots, SC_BAD_USAGE, "slots is 2 on this rank, 1 on rank 0");
 }
 
-static void a_model_that_one_rank_cannot_open_fails_on_all(void **state)
-{
-    (void)state;
-    struct session_case c = {.n_ranks = 3, .path = GRAPHS "skipping"};
-    c.paths[1] = GRAPHS "none";
-    expect_no_session(&c, SC_IO, GRAPHS "none");
-}
-
 static void a_plan_that_is_wrong_fails_on_all(void **state)
 {
     (void)state;
@@ -340,7 +332,6 @@ int main(void)
         cmocka_unit_test(outputs_may_be_inputs_initializers_and_listed_twice),
         cmocka_unit_test(ranks_with_different_models_say_so),
         cmocka_unit_test(ranks_with_different_options_say_so),
-        cmocka_unit_test(a_model_that_one_rank_cannot_open_fails_on_all),
         cmocka_unit_test(a_plan_that_is_wrong_fails_on_all),
         cmocka_unit_test(a_report_counts_steps_messages_and_time),
     };

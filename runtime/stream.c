@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Requests and chunks are messages like others; a chunk that cannot be read comes as poison. */
+#include "runtime/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/stage.h"
+
+/* With the headers of message and buffer just below a power of two, which is what buffers are. */
+#define CHUNK_BYTES ((size_t)(512 << 10) - 4096)
+#define CHUNKS_AHEAD 2
+
+/* What a rank asks for; bytes is 0 when it wants no more. */
+struct request {
+    int64_t file;
+    uint64_t offset, bytes;
+};
+
+enum sc_status sc_stream_find(struct sc_session *session)
+{
+    const int size = sc_world_size(session->world);
+    const bool remote = session->model->remote;
+    session->streams = sc_arena_array(&session->arena, (size_t)size, sizeof *session->streams);
+    SC_TRY(sc_world_agree(session->world, session->streams ? SC_OK : SC_NO_MEMORY));
+    return sc_world_gather(session->world, &remote, sizeof remote, session->streams);
+}
+
+static enum sc_status post(struct sc_session *session, int peer, enum sc_wire_kind kind, const struct sc_value *value)
+{
+    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1};
+    const size_t bytes = sc_wire_bytes(&value, 1);
+    struct sc_link *link;
+    void *buffer = NULL;
+    SC_TRY(sc_world_link(session->world, peer, &link));
+    for (int64_t idle = 0; !buffer; idle++) {
+        SC_TRY(sc_link_reserve(link, bytes, &buffer));
+        if (!buffer) {
+            sc_session_pause(session, idle);
+        }
+    }
+    sc_wire_write(&header, &value, 1, buffer);
+    return sc_link_send(link, buffer, bytes);
+}
+
+/* Copies the content of a message, `bytes` long, to `to`. */
+static enum sc_status open_message(const struct sc_received *received, int peer, void *to, size_t bytes)
+{
+    struct sc_wire_header header;
+    struct sc_arena arena = {0};
+    struct sc_value value;
+    enum sc_status status = sc_wire_read(received->data, received->bytes, &header, &arena, 1, &value);
+    if (status == SC_OK && header.kind == SC_WIRE_POISON && header.n_values == 1) {
+        struct sc_error error;
+        status = sc_wire_read_error(&value, &error);
+        status = status == SC_OK ? sc_error_set(&error) : status;
+    } else if (status == SC_OK &&
+        (header.n_values != 1 || value.kind != SC_KIND_TENSOR || sc_tensor_bytes(&value.u.tensor) != bytes)) {
+        status = sc_fail(SC_PEER, "rank %d sent another message than %zu bytes of weights", peer, bytes);
+    } else if (status == SC_OK) {
+        memcpy(to, value.u.tensor.data, bytes);
+    }
+    sc_arena_release(&arena);
+    return status;
+}
+
+static enum sc_status receive_from(struct sc_session *session, int peer, struct sc_received *received)
+{
+    struct sc_link *link;
+    SC_TRY(sc_world_link(session->world, peer, &link));
+    return sc_link_poll(link, received);
+}
+
+static void give_back(struct sc_session *session, int peer, struct sc_received *received)
+{
+    struct sc_link *link;
+    if (sc_world_link(session->world, peer, &link) == SC_OK) { /* it is there: the message came by it */
+        sc_link_give_back(link, received);
+    }
+}
+
+/* Rank 0 at work. */
+struct server {
+    struct sc_session *session;
+    void *chunk;
+    int n_left; /* ranks that may still ask */
+    int64_t all_bytes, done_bytes;
+    enum sc_status status;
+    struct sc_error error; /* of the first chunk that could not be read */
+};
+
+static enum sc_status read_chunk(const struct server *server, const struct request *request)
+{
+    const struct sc_model *model = server->session->model;
+    if (!server->chunk) {
+        return sc_fail(SC_NO_MEMORY, "out of memory: %zu bytes wanted for weights of other ranks", CHUNK_BYTES);
+    }
+    if (request->bytes > CHUNK_BYTES || request->file < 0 || request->file >= model->n_files) {
+        return sc_fail(SC_PEER, "%llu bytes of file %lld were asked for", (unsigned long long)request->bytes,
+            (long long)request->file);
+    }
+    return sc_file_read_part(model->file_names[request->file], model->files[request->file].bytes, request->offset,
+        server->chunk, request->bytes);
+}
+
+static enum sc_status answer(struct server *server, int peer, const struct request *request)
+{
+    struct sc_value value;
+    const enum sc_status status = read_chunk(server, request);
+    if (status == SC_OK) {
+        server->done_bytes += (int64_t)request->bytes;
+        sc_wire_bytes_value(server->chunk, request->bytes, &value);
+        return post(server->session, peer, SC_WIRE_DATA, &value);
+    }
+    if (server->status == SC_OK) {
+        server->status = status;
+        server->error = *sc_error_last();
+    }
+    sc_wire_error_value(sc_error_last(), &value);
+    return post(server->session, peer, SC_WIRE_POISON, &value);
+}
+
+/* Takes one request of a peer, when there is one. */
+static enum sc_status serve_peer(struct server *server, int peer, bool *did)
+{
+    struct request request;
+    struct sc_received received = {0};
+    SC_TRY(receive_from(server->session, peer, &received));
+    if (!received.data) {
+        return SC_OK;
+    }
+    *did = true;
+    const enum sc_status status = open_message(&received, peer, &request, sizeof request);
+    give_back(server->session, peer, &received);
+    SC_TRY(status);
+    if (request.bytes == 0) {
+        server->session->streams[peer] = false;
+        server->n_left--;
+        return SC_OK;
+    }
+    return answer(server, peer, &request);
+}
+
+static void count(struct server *server)
+{
+    const struct sc_session *session = server->session;
+    for (int peer = 1; peer < sc_world_size(session->world); peer++) {
+        server->n_left += session->streams[peer];
+    }
+    for (int s = 0; s < session->plan->n_stages; s++) {
+        const struct sc_plan_stage *stage = &session->plan->stages[s];
+        server->all_bytes += session->streams[stage->ranks[0]] ? stage->weight_bytes : 0;
+    }
+}
+
+enum sc_status sc_stream_serve(struct sc_session *session)
+{
+    struct server server = {.session = session};
+    count(&server);
+    server.chunk = server.n_left > 0 ? malloc(CHUNK_BYTES) : NULL;
+    enum sc_status status = SC_OK;
+    for (int64_t idle = 0; server.n_left > 0 && status == SC_OK; idle++) {
+        bool did = false;
+        for (int peer = 1; peer < sc_world_size(session->world) && status == SC_OK; peer++) {
+            status = session->streams[peer] ? serve_peer(&server, peer, &did) : SC_OK;
+        }
+        if (did && session->options.show_streaming) {
+            session->options.show_streaming(session->options.show_arg, server.done_bytes, server.all_bytes);
+        }
+        idle = did ? -1 : idle;
+        if (did) {
+            sc_team_make_progress(session->team);
+        } else {
+            sc_session_pause(session, idle);
+        }
+    }
+    free(server.chunk);
+    SC_TRY(status); /* a link is broken */
+    return server.status == SC_OK ? SC_OK : sc_error_set(&server.error);
+}
+
+static enum sc_status ask(struct sc_session *session, const struct request *request)
+{
+    struct sc_value value;
+    sc_wire_bytes_value(request, sizeof *request, &value);
+    return post(session, 0, SC_WIRE_CONTROL, &value);
+}
+
+static enum sc_status take_chunk(struct sc_session *session, void *to, size_t bytes)
+{
+    struct sc_received received = {0};
+    for (int64_t idle = 0; !received.data; idle++) {
+        SC_TRY(receive_from(session, 0, &received));
+        if (!received.data) {
+            sc_session_pause(session, idle);
+        }
+    }
+    const enum sc_status status = open_message(&received, 0, to, bytes);
+    give_back(session, 0, &received);
+    return status;
+}
+
+/* After a failure the chunks that were asked for still come: each is an error of its own and nobody's any more. */
+static enum sc_status fetch(void *arg, int file, size_t offset, void *to, size_t bytes)
+{
+    struct sc_session *session = arg;
+    enum sc_status status = SC_OK;
+    struct sc_error error = {0};
+    for (size_t asked = 0, got = 0; got < bytes && (status == SC_OK || got < asked);) {
+        const size_t left = bytes - asked, n = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        if (status == SC_OK && n > 0 && asked - got < CHUNKS_AHEAD * CHUNK_BYTES) {
+            const struct request request = {.file = file, .offset = offset + asked, .bytes = n};
+            SC_TRY(ask(session, &request));
+            asked += n;
+            continue;
+        }
+        const size_t came = bytes - got < CHUNK_BYTES ? bytes - got : CHUNK_BYTES;
+        const enum sc_status taken = take_chunk(session, (char *)to + got, came);
+        if (taken != SC_OK && status == SC_OK) {
+            status = taken;
+            error = *sc_error_last();
+        }
+        got += came;
+    }
+    return status == SC_OK ? SC_OK : sc_error_set(&error);
+}
+
+void sc_stream_begin(struct sc_session *session)
+{
+    session->source = (struct sc_weight_source){.fetch = fetch, .arg = session};
+    session->model->source = &session->source;
+}
+
+enum sc_status sc_stream_finish(struct sc_session *session)
+{
+    session->model->source = NULL;
+    const struct request none = {.bytes = 0};
+    return session->model->remote ? ask(session, &none) : SC_OK;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about ranks that have no file of the model: what they get from rank 0, and what goes wrong with it. */
+#include "decoder_case.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define NOWHERE "/nowhere/model.onnx"
+
+static float logits[VOCABULARY], want[VOCABULARY];
+static int64_t streamed, announced;
+
+static void count(void *arg, int64_t done_bytes, int64_t all_bytes)
+{
+    (void)arg;
+    streamed = done_bytes;
+    announced = all_bytes;
+}
+
+static void set_up(struct session_case *c, int n_ranks, const char *path)
+{
+    *c = (struct session_case){.n_ranks = n_ranks,
+        .path = path,
+        .options = {.n_stages = n_ranks, .n_slots = 1, .context = 64, .show_streaming = count}};
+    streamed = announced = 0;
+}
+
+static void run_prompt(struct session_case *c, float *to)
+{
+    assert_ok(session_open(c));
+    run_row(c, 0, 0, 20, to);
+    session_close(c);
+}
+
+static void ranks_without_the_file_compute_the_same_bits(void **state)
+{
+    (void)state;
+    struct session_case c;
+    for (int n_ranks = 2; n_ranks <= 4; n_ranks++) {
+        set_up(&c, n_ranks, SHAKESPEARE);
+        run_prompt(&c, want);
+        assert_int_equal(streamed, 0);
+        for (int first = 1; first < n_ranks; first++) { /* these and all later ones lack it */
+            set_up(&c, n_ranks, SHAKESPEARE);
+            for (int r = first; r < n_ranks; r++) {
+                c.paths[r] = NOWHERE;
+            }
+            memset(logits, 0, sizeof logits);
+            run_prompt(&c, logits);
+            assert_memory_equal(logits, want, sizeof want);
+        }
+    }
+}
+
+/* Small weights have come with the skeleton, so what is streamed is a little less than the stages' weights. */
+static void a_rank_gets_its_own_weights_alone(void **state)
+{
+    (void)state;
+    struct session_case c;
+    set_up(&c, 3, SHAKESPEARE);
+    c.paths[2] = NOWHERE;
+    assert_ok(session_open(&c));
+    const struct sc_plan *plan = sc_session_plan(c.ranks[0].session);
+    int64_t own = 0, all = 0;
+    for (int s = 0; s < plan->n_stages; s++) {
+        own += plan->stages[s].ranks[0] == 2 ? plan->stages[s].weight_bytes : 0;
+        all += plan->stages[s].weight_bytes;
+    }
+    assert_int_equal(announced, own);
+    assert_true(own < all / 2);
+    assert_in_range(streamed, own - own / 10, own);
+    session_close(&c);
+}
+
+static void the_model_of_another_rank_is_still_compared(void **state)
+{
+    (void)state;
+    struct session_case c;
+    set_up(&c, 3, SHAKESPEARE);
+    c.paths[1] = NOWHERE;
+    c.paths[2] = GRAPHS "in_place";
+    assert_fails(SC_BAD_MODEL, "fingerprint", session_open(&c));
+    session_abandon(&c);
+}
+
+static void expect_no_model(struct session_case *c, enum sc_status code, const char *words)
+{
+    assert_fails(code, words, session_open(c));
+    session_abandon(c);
+    for (int r = 1; r < c->n_ranks; r++) {
+        assert_int_equal(c->ranks[r].status, code);
+        assert_non_null(strstr(c->ranks[r].error.text, words));
+    }
+}
+
+static void a_damaged_model_is_no_missing_one(void **state)
+{
+    (void)state;
+    struct session_case c;
+    set_up(&c, 3, SHAKESPEARE);
+    c.paths[1] = NOWHERE;
+    c.paths[2] = SHAKESPEARE "/README.md";
+    expect_no_model(&c, SC_BAD_MODEL, "README.md");
+}
+
+static void rank_0_must_have_the_file(void **state)
+{
+    (void)state;
+    struct session_case c;
+    set_up(&c, 3, NOWHERE);
+    expect_no_model(&c, SC_IO, "'" NOWHERE "': No such file or directory");
+    set_up(&c, 3, NOWHERE);
+    c.paths[2] = SHAKESPEARE;
+    expect_no_model(&c, SC_IO, "No such file or directory (rank 2 has it, but only rank 0 can give it");
+}
+
+static char copied[64];
+
+static void copy_model(void)
+{
+    snprintf(copied, sizeof copied, "/tmp/sc_stream_%d.onnx", (int)getpid());
+    struct sc_file file;
+    assert_ok(sc_file_map(SHAKESPEARE "/model.onnx", &file));
+    assert_ok(sc_file_write(copied, file.data, file.bytes));
+    sc_file_release(&file);
+}
+
+/* Between the opening of the model and of the session. */
+static void cut_file(int rank, struct sc_session_options *options)
+{
+    struct stat about;
+    (void)options;
+    if (rank == 0) {
+        assert_int_equal(stat(copied, &about), 0);
+        assert_int_equal(truncate(copied, about.st_size - 1), 0);
+    }
+}
+
+static void a_file_that_is_cut_meanwhile_fails_on_all(void **state)
+{
+    (void)state;
+    struct session_case c;
+    copy_model();
+    set_up(&c, 3, copied);
+    c.vary = cut_file;
+    c.paths[1] = c.paths[2] = NOWHERE;
+    expect_no_model(&c, SC_IO, "bytes, and had ");
+    assert_int_equal(c.ranks[1].error.rank, 0);
+    assert_int_equal(unlink(copied), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_without_the_file_compute_the_same_bits),
+        cmocka_unit_test(a_rank_gets_its_own_weights_alone),
+        cmocka_unit_test(the_model_of_another_rank_is_still_compared),
+        cmocka_unit_test(a_damaged_model_is_no_missing_one),
+        cmocka_unit_test(rank_0_must_have_the_file),
+        cmocka_unit_test(a_file_that_is_cut_meanwhile_fails_on_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
