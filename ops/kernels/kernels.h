@@ -68,6 +68,19 @@ struct sc_gemm_tile {
     const float *bias; /* one per row, added to the ends of the chains; NULL: none */
 };
 
+/* The windows at sixteen positions of `channels` planes: entry k (over channels, then kernel entries in row-major order)
+ * of position j is put at to[k * row_step + j], zeros where it is outside of the plane. */
+struct sc_windows {
+    const float *x;
+    int64_t channels, plane; /* elements between planes */
+    int axes;
+    const int32_t (*starts)[16]; /* per axis: where the windows begin */
+    const int64_t *in, *strides, *kernel, *dilation; /* per axis */
+    int n; /* positions that there are; the others give zeros */
+    float *to;
+    int64_t row_step;
+};
+
 struct sc_kernels {
     const char *name; /* "base", "avx2", "avx512" */
     enum sc_isa isa;
@@ -92,8 +105,7 @@ struct sc_kernels {
     void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);
     /* acc[d] = chain over j in order of p[j] * v[j][d], added to acc; n of the 64 rows, row_stride elements apart. */
     void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
-    /* Sixteen columns of windows: y[i * y_step + j] = x[i * x_step + offsets[j]], 0 where offsets[j] < 0; i < n. */
-    void (*gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step);
+    void (*gather_windows)(const struct sc_windows *windows);
     /* y[j * y_stride + i] = x[i * x_stride + j], + bias[j] unless bias is NULL; i < rows, j < columns. */
     void (*turn)(
         const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);

@@ -37,7 +37,7 @@ const struct sc_kernels *K(table)(void)
         .gemm_panels = SC_TILE_BEST_PANELS,
         .dot_keys = K(dot_keys),
         .mix_values = K(mix_values),
-        .gather_columns = K(gather_columns),
+        .gather_windows = K(gather_windows),
         .turn = K(turn),
         .taps = K(taps),
         .taps_max = K(taps_max),

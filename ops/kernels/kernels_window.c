@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What convolutions read: columns of windows for products, and planes under few taps. */
+ * Results of products turned into channels, and planes under few taps. */
 #include "ops/kernels/level.h"
 #include "ops/kernels/vec.h"
-
-/* Whether lanes that are wanted lie one after the other; *first: where lane 0 would be. */
-static int in_order(const int32_t *offsets, int32_t *first)
-{
-    int lane = 0;
-    while (lane < 16 && offsets[lane] < 0) {
-        lane++;
-    }
-    *first = lane < 16 ? offsets[lane] - lane : 0;
-    int same = 1;
-    for (int j = 0; j < 16; j++) {
-        same &= offsets[j] < 0 || offsets[j] == *first + j;
-    }
-    return same;
-}
-
-void K(gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step)
-{
-    const w16 at = w_load(offsets);
-    const m16 mask = w_gt(at, w_set(-1));
-    int32_t first;
-    if (in_order(offsets, &first)) {
-        x += first;
-        for (int64_t i = 0; i < n; i++, x += x_step, y += y_step) {
-            v_store(y, v_load_mask(x, mask));
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++, x += x_step, y += y_step) {
-            v_store(y, v_gather(x, at, mask));
-        }
-    }
-}
 
 /* One block of up to 16 x 16. */
 SC_INLINE void turn_block(

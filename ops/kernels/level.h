@@ -26,7 +26,7 @@ void K(scale_shift)(
 void K(axpy)(float a, const float *x, float *y, int64_t n);
 void K(dot_keys)(const float *q, const float *keys, int64_t width, float *s);
 void K(mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
-void K(gather_columns)(const float *x, int64_t x_step, const int32_t *offsets, int64_t n, float *y, int64_t y_step);
+void K(gather_windows)(const struct sc_windows *windows);
 void K(turn)(
     const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);
 void K(taps)(

@@ -224,4 +224,30 @@ SC_INLINE void v_turn(v16 *x)
     }
 }
 
+/* The even lanes of x, then those of y. */
+SC_INLINE vp p_even(vp x, vp y)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(x, y, 0x88)), 0xd8));
+}
+
+SC_INLINE v16 v_even(v16 x, v16 y)
+{
+    return (v16){p_even(x.a, x.b), p_even(y.a, y.b)};
+}
+
+/* What v_even takes to the lanes of the mask. */
+SC_INLINE m16 p_spread(mp mask)
+{
+    const mp even = _mm256_castsi256_ps(_mm256_set1_epi64x(0xffffffff));
+    const ip low = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3), high = _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7);
+    return (m16){_mm256_and_ps(_mm256_permutevar8x32_ps(mask, low), even),
+        _mm256_and_ps(_mm256_permutevar8x32_ps(mask, high), even)};
+}
+
+SC_INLINE void m_spread(m16 mask, m16 *x, m16 *y)
+{
+    *x = p_spread(mask.a);
+    *y = p_spread(mask.b);
+}
+
 #endif

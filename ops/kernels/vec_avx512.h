@@ -188,4 +188,23 @@ SC_INLINE void v_turn(v16 *x)
     }
 }
 
+/* The even lanes of x, then those of y. */
+SC_INLINE v16 v_even(v16 x, v16 y)
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return (v16){_mm512_permutex2var_ps(x.a, even, y.a)};
+}
+
+/* What v_even takes to the lanes of the mask. */
+SC_INLINE void m_spread(m16 mask, m16 *x, m16 *y)
+{
+    uint32_t bits = mask.a;
+    bits = (bits | bits << 8) & 0x00ff00ff;
+    bits = (bits | bits << 4) & 0x0f0f0f0f;
+    bits = (bits | bits << 2) & 0x33333333;
+    bits = (bits | bits << 1) & 0x55555555;
+    *x = (m16){(mp)bits};
+    *y = (m16){(mp)(bits >> 16)};
+}
+
 #endif

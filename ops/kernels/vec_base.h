@@ -267,4 +267,28 @@ SC_INLINE void v_turn(v16 *x)
     }
 }
 
+/* The even lanes of x, then those of y. */
+SC_INLINE v16 v_even(v16 x, v16 y)
+{
+    float from[32], to[16];
+    v_store(from, x);
+    v_store(from + 16, y);
+    for (int i = 0; i < 16; i++) {
+        to[i] = from[2 * i];
+    }
+    return v_load(to);
+}
+
+/* What v_even takes to the lanes of the mask. */
+SC_INLINE void m_spread(m16 mask, m16 *x, m16 *y)
+{
+    int32_t from[16], to[32] = {0};
+    memcpy(from, &mask, sizeof(from));
+    for (int i = 0; i < 16; i++) {
+        to[2 * i] = from[i];
+    }
+    *x = w_load(to);
+    *y = w_load(to + 16);
+}
+
 #endif

@@ -428,34 +428,64 @@ static void scale_and_axpy_equal_c(void **state)
     }
 }
 
-static void columns_are_gathered_and_zeros_outside(void **state)
+/* Sixteen windows over rows of `width` results, of 2 x 3 entries, three planes. */
+static void check_windows(const struct sc_kernels *kernels, int width, int stride, int dilation, int first, int n)
 {
-    (void)state;
-    enum { STEP = 40, N = 5 };
-    static const int32_t offsets[][16] = {
-        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-        {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, -1},
-        {3, 4, -1, 6, 7, 8, -1, -1, 11, 12, 13, 14, 15, 16, 17, 18},
-        {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0},
-        {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 39},
-        {39, 3, 3, -1, 0, 1, 2, 3, 4, 9, 9, 9, -1, -1, 38, 39},
-        {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
-    };
-    float x[STEP * N], y[32 * N];
+    enum { CHANNELS = 3, HEIGHT = 9, TAPS = 6, STEP = 24 };
+    const int columns = width * stride;
+    const int64_t in[2] = {HEIGHT, columns}, strides[2] = {columns, 1}, kernel[2] = {2, 3},
+                  dilations[2] = {1, dilation};
+    int32_t starts[2][16];
+    for (int j = 0; j < 16; j++) {
+        starts[0][j] = (first + j) / width * stride - 1;
+        starts[1][j] = (first + j) % width * stride - dilation;
+    }
+    float *x = malloc((size_t)(CHANNELS * HEIGHT * columns) * sizeof *x),
+          y[CHANNELS * TAPS * STEP]; /* exact, for asan */
+    assert_non_null(x);
     uint64_t seed = 5;
-    for (int i = 0; i < STEP * N; i++) {
+    for (int i = 0; i < CHANNELS * HEIGHT * columns; i++) {
         x[i] = random_float(&seed);
     }
+    for (int i = 0; i < CHANNELS * TAPS * STEP; i++) {
+        y[i] = GUARD;
+    }
+    const struct sc_windows windows = {.x = x,
+        .channels = CHANNELS,
+        .plane = HEIGHT * columns,
+        .axes = 2,
+        .starts = (const int32_t(*)[16])starts,
+        .in = in,
+        .strides = strides,
+        .kernel = kernel,
+        .dilation = dilations,
+        .n = n,
+        .to = y,
+        .row_step = STEP};
+    kernels->gather_windows(&windows);
+    for (int i = 0; i < CHANNELS * TAPS * STEP; i++) {
+        const int j = i % STEP, entry = i / STEP % TAPS, c = i / STEP / TAPS;
+        const int row = j < 16 ? starts[0][j] + entry / 3 : 0,
+                  column = j < 16 ? starts[1][j] + entry % 3 * dilation : 0;
+        const bool inside = j < n && row >= 0 && row < HEIGHT && column >= 0 && column < columns;
+        const float want = inside ? x[(c * HEIGHT + row) * columns + column] : 0.0f;
+        assert_true(y[i] == (j < 16 ? want : GUARD));
+    }
+    free(x);
+}
+
+static void windows_are_gathered_and_zeros_outside(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 3, 5, 7, 14, 16, 20, 40}; /* from one piece of lanes to sixteen */
     EACH_LEVEL
     {
-        for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
-            for (int i = 0; i < 32 * N; i++) {
-                y[i] = GUARD;
-            }
-            kernels->gather_columns(x, STEP, offsets[o], N, y, 32);
-            for (int i = 0; i < 32 * N; i++) {
-                const int32_t at = i % 32 < 16 ? offsets[o][i % 32] : 0;
-                assert_true(y[i] == (i % 32 >= 16 ? GUARD : at < 0 ? 0 : x[i / 32 * STEP + at]));
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            for (int stride = 1; stride <= 3; stride++) {
+                for (int first = 0; first < 20; first += 6) {
+                    check_windows(kernels, widths[w], stride, 1 + first % 4, first, 16);
+                    check_windows(kernels, widths[w], stride, 1, first, 1 + first / 2);
+                }
             }
         }
     }
@@ -581,7 +611,7 @@ int main(void)
         cmocka_unit_test(exp_sum_writes_exp_and_returns_its_sum),
         cmocka_unit_test(scale_shift_rounds_each_step),
         cmocka_unit_test(scale_and_axpy_equal_c),
-        cmocka_unit_test(columns_are_gathered_and_zeros_outside),
+        cmocka_unit_test(windows_are_gathered_and_zeros_outside),
         cmocka_unit_test(turned_rows_are_columns_with_their_bias),
         cmocka_unit_test(taps_are_chains_in_order),
         cmocka_unit_test(taps_max_is_the_largest_and_keeps_nan),
