@@ -27,10 +27,12 @@ static const struct sc_family_entry entries[] = {
     {"MatMul", sc_ops_nn_matmul},
     {"MaxPool", sc_ops_nn_pool},
     {"MeanVarianceNormalization", sc_ops_nn_axis_norm},
+    {"NegativeLogLikelihoodLoss", sc_ops_nn_loss},
     {"RMSNormalization", sc_ops_nn_row_norm},
     {"RNN", sc_ops_nn_recurrent},
     {"Resize", sc_ops_nn_resize},
     {"RotaryEmbedding", sc_ops_nn_rotary},
+    {"SoftmaxCrossEntropyLoss", sc_ops_nn_loss},
     {"TensorScatter", sc_ops_nn_tensor_scatter},
     {"Upsample", sc_ops_nn_resize},
 };

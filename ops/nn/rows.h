@@ -14,6 +14,7 @@ extern const struct sc_op sc_ops_nn_conv_transpose[];
 extern const struct sc_op sc_ops_nn_dropout[];
 extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_linear_attention[];
+extern const struct sc_op sc_ops_nn_loss[];
 extern const struct sc_op sc_ops_nn_matmul[];
 extern const struct sc_op sc_ops_nn_pool[];
 extern const struct sc_op sc_ops_nn_recurrent[];
