@@ -62,7 +62,8 @@ static enum sc_status infer_loss(struct sc_infer *infer)
         return SC_OK;
     }
     if (scores->rank < 2) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "scores have rank %d, want 2 or more", scores->rank);
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_INPUT, "scores have rank %d, want 2 or more", scores->rank);
     }
     int64_t dims[SC_MAX_RANK] = {scores->dims[0]};
     memcpy(dims + 1, scores->dims + 2, (size_t)(scores->rank - 2) * sizeof *dims);
@@ -164,8 +165,7 @@ static void loss_part(void *arg, int64_t part, int worker)
             write_log_prob(job, at, less);
         }
         job->weights[s] = ignored ? 0.0 : job->weight ? element(job->weight, class) : 1.0;
-        job->losses[s] =
-            ignored ? 0.0 : -(element(job->scores, at + class * job->inner) - less) * job->weights[s];
+        job->losses[s] = ignored ? 0.0 : -(element(job->scores, at + class * job->inner) - less) * job->weights[s];
     }
 }
 

@@ -112,8 +112,7 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     struct op_test t;
     open_example(&t, SC_F32, "most");
-    op_fails(&t, 1, SC_BAD_MODEL,
-        "node 'n' (NegativeLogLikelihoodLoss): reduction is 'most', want mean, sum or none");
+    op_fails(&t, 1, SC_BAD_MODEL, "node 'n' (NegativeLogLikelihoodLoss): reduction is 'most', want mean, sum or none");
     op_close(&t);
     open_example(&t, SC_F32, "sum");
     op_in(&t, SC_F32, OP_DIMS(2), OP_VALUES(1, 1));
