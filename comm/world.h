@@ -39,6 +39,9 @@ bool sc_world_launched(void);
 /* This process's rank as the launcher's environment says it, before MPI is started; -1: no launcher. */
 int sc_world_launch_rank(void);
 
+/* Name and version of the MPI library, as "Open MPI v4.1.4"; needs no start of MPI. Returns buffer. */
+char *sc_world_library(char *buffer, size_t bytes);
+
 void sc_world_free(struct sc_world *world);
 
 /* After a failure that the others do not know of: sc_world_free then waits for nobody. */

@@ -361,23 +361,30 @@ static enum sc_status make_world(MPI_Comm parent, struct sc_mpi_world **world)
     return SC_OK;
 }
 
-/* A program started by one MPI's launcher but linked with another sees itself alone, N times over. */
-static enum sc_status check_launcher(const struct sc_mpi_world *world)
+char *sc_world_library(char *buffer, size_t bytes)
 {
-    struct sc_launcher launcher;
     char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "unknown";
     int length = 0;
-    if (world->world.size > 1 || !sc_launcher_find(&launcher) || launcher.size <= 1) {
-        return SC_OK;
-    }
     if (MPI_Get_library_version(library, &length) != MPI_SUCCESS) {
         library[0] = '\0';
     }
     library[strcspn(library, "\n,")] = '\0';
+    (void)snprintf(buffer, bytes, "%s", library);
+    return buffer;
+}
+
+/* A program started by one MPI's launcher but linked with another sees itself alone, N times over. */
+static enum sc_status check_launcher(const struct sc_mpi_world *world)
+{
+    struct sc_launcher launcher;
+    char library[256];
+    if (world->world.size > 1 || !sc_launcher_find(&launcher) || launcher.size <= 1) {
+        return SC_OK;
+    }
     return sc_fail(SC_BAD_USAGE,
         "the launcher (%s: %s=%d) started %d ranks, but the MPI of this program (%s) sees 1: start it with that MPI's "
         "own mpirun",
-        launcher.name, launcher.variable, launcher.size, launcher.size, library);
+        launcher.name, launcher.variable, launcher.size, launcher.size, sc_world_library(library, sizeof library));
 }
 
 enum sc_status sc_world_open_mpi(struct sc_world **world)

@@ -83,3 +83,24 @@ void sc_bench_print(const struct sc_bench_table *table, enum sc_bench_format for
     static void (*const printers[])(const struct sc_bench_table *, FILE *) = {print_md, print_csv, print_json};
     printers[format](table, out);
 }
+
+enum sc_status sc_bench_report(const struct sc_bench_table *table, struct sc_json *document)
+{
+    struct sc_json *tests, *test, *samples;
+    SC_TRY(sc_json_add(document, "tests", true, &tests));
+    for (int i = 0; i < table->n_rows; i++) {
+        const struct sc_bench_row *row = &table->rows[i];
+        double mean, deviation;
+        summarise(row, &mean, &deviation);
+        SC_TRY(sc_json_add(tests, NULL, false, &test));
+        SC_TRY(sc_json_add_text(test, "test", row->test));
+        SC_TRY(sc_json_add_text(test, "unit", row->unit));
+        SC_TRY(sc_json_add_real(test, "mean", mean));
+        SC_TRY(sc_json_add_real(test, "deviation", deviation));
+        SC_TRY(sc_json_add(test, "samples", true, &samples));
+        for (int r = 0; r < row->n_runs; r++) {
+            SC_TRY(sc_json_add_real(samples, NULL, row->value[r]));
+        }
+    }
+    return SC_OK;
+}

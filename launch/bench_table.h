@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/json.h"
+
 enum sc_bench_format { SC_BENCH_MD, SC_BENCH_CSV, SC_BENCH_JSON }; /* the order of the option's words */
 
 #define SC_BENCH_RUNS 64
@@ -27,5 +29,8 @@ struct sc_bench_table {
 };
 
 void sc_bench_print(const struct sc_bench_table *table, enum sc_bench_format format, FILE *out);
+
+/* The tests, into an object as "tests". */
+enum sc_status sc_bench_report(const struct sc_bench_table *table, struct sc_json *document);
 
 #endif

@@ -12,6 +12,7 @@
 #include "launch/bench_table.h"
 #include "launch/inputs.h"
 #include "launch/report.h"
+#include "launch/report_file.h"
 #include "ops/kernels/kernels.h"
 
 #define SC_BENCH_TARGET_NS 300000000 /* how long one measured run of throughput should take at least */
@@ -26,6 +27,7 @@ struct sc_bencher {
     const struct sc_value **outputs;
     int64_t *tokens; /* of the prompt */
     struct sc_bench_table table;
+    struct sc_report_file report;
 };
 
 static struct sc_bench_row *new_row(struct sc_bencher *bencher, const char *unit)
@@ -174,12 +176,15 @@ static enum sc_status bench(struct sc_bencher *bencher)
 {
     struct sc_app *app = bencher->app;
     const struct sc_kernels *kernels;
+    SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &bencher->report)));
     SC_TRY(open_model(bencher));
+    sc_report_file_ready(&bencher->report);
     SC_TRY(sc_kernels_best(&kernels));
     if (sc_app_is_root(app)) {
         SC_TRY(sc_report_plan(bencher->session, bencher->model, stderr));
     }
     const enum sc_status status = sc_app_run(app, bencher->session, drive, bencher);
+    sc_report_file_ran(&bencher->report);
     const struct sc_error failed = *sc_error_last();
     if (sc_app_is_root(app) && status == SC_OK) {
         bencher->table.model = sc_options_text(app->options, "model");
@@ -189,9 +194,12 @@ static enum sc_status bench(struct sc_bencher *bencher)
         bencher->table.n_threads = sc_session_threads(bencher->session);
         sc_bench_print(&bencher->table, (enum sc_bench_format)sc_options_choice(app->options, "format"), stdout);
     }
-    SC_TRY(sc_report_ranks(bencher->session, app->world, status == SC_OK ? stderr : NULL));
+    SC_TRY(sc_report_ranks(
+        bencher->session, bencher->model, app->world, status == SC_OK ? stderr : NULL, bencher->report.root));
     SC_TRY(sc_app_write_trace(app, bencher->session));
-    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+    SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
+    SC_TRY(bencher->report.root ? sc_bench_report(&bencher->table, bencher->report.root) : SC_OK);
+    return sc_report_file_write(&bencher->report);
 }
 
 enum sc_status sc_command_bench(struct sc_app *app)
@@ -203,6 +211,7 @@ enum sc_status sc_command_bench(struct sc_app *app)
     } else {
         sc_session_close(bencher.session);
     }
+    sc_report_file_release(&bencher.report);
     sc_model_close(bencher.model);
     sc_arena_release(&bencher.arena);
     return status;

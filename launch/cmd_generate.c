@@ -9,6 +9,7 @@
 #include "decode/decoder.h"
 #include "launch/app.h"
 #include "launch/report.h"
+#include "launch/report_file.h"
 #include "text/tokenizer.h"
 
 #define SC_PROMPT_LIMIT ((size_t)16 << 20)
@@ -28,6 +29,7 @@ struct sc_generator {
     int n_eos;
     struct sc_error broken; /* stdout is gone: why */
     struct sc_generation generation;
+    struct sc_report_file report;
 };
 
 static void add_eos(struct sc_generator *generator, int64_t id)
@@ -156,10 +158,27 @@ static enum sc_status drive(void *arg)
     return generator->broken.code == SC_OK ? SC_OK : sc_error_set(&generator->broken);
 }
 
+static const char *stop_name(enum sc_stop stop)
+{
+    static const char *const stops[] = {"length", "end of text", "context is full", "stopped"};
+    return stops[stop];
+}
+
+static enum sc_status report_generation(struct sc_generator *generator)
+{
+    const struct sc_generation *made = &generator->generation;
+    struct sc_json *at;
+    SC_TRY(sc_json_add(generator->report.root, "generation", false, &at));
+    SC_TRY(sc_json_add_int(at, "prompt_tokens", made->n_prompt));
+    SC_TRY(sc_json_add_real(at, "prompt_seconds", (double)made->prompt_ns / 1e9));
+    SC_TRY(sc_json_add_int(at, "tokens", made->n_made));
+    SC_TRY(sc_json_add_real(at, "seconds", (double)made->made_ns / 1e9));
+    return sc_json_add_text(at, "stopped", stop_name(made->stop));
+}
+
 static void print_timing(const struct sc_generator *generator)
 {
     const struct sc_generation *made = &generator->generation;
-    static const char *const stops[] = {"length", "end of text", "context is full", "stopped"};
     const double prompt_ms = (double)made->prompt_ns / 1e6, made_ms = (double)made->made_ns / 1e6;
     const int64_t steps = made->n_made > 0 ? made->n_made - (made->stop != SC_STOP_EOS) : 0;
     fprintf(stderr,
@@ -170,7 +189,7 @@ static void print_timing(const struct sc_generator *generator)
             "       eval time = %10.2f ms / %5" PRId64 " tokens (%8.2f ms per token, %8.2f tokens per second)\n",
             made_ms, steps, made_ms / (double)steps, 1e3 * (double)steps / made_ms);
     }
-    fprintf(stderr, "stopped: %s\n", stops[made->stop]);
+    fprintf(stderr, "stopped: %s\n", stop_name(made->stop));
 }
 
 /* The text and the model fit together. */
@@ -208,25 +227,32 @@ static enum sc_status open_decoder(struct sc_generator *generator)
 static enum sc_status generate(struct sc_generator *generator)
 {
     struct sc_app *app = generator->app;
+    SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &generator->report)));
     SC_TRY(open_decoder(generator));
+    sc_report_file_ready(&generator->report);
     struct sc_session *session = sc_decoder_session(generator->decoder);
     if (sc_app_is_root(app)) {
         SC_TRY(sc_report_plan(session, generator->model, stderr));
     }
     const enum sc_status status = sc_app_run(app, session, drive, generator);
+    sc_report_file_ran(&generator->report);
     const struct sc_error failed = *sc_error_last();
     if (sc_app_is_root(app) && status == SC_OK) {
         print_timing(generator);
     }
-    SC_TRY(sc_report_ranks(session, app->world, status == SC_OK ? stderr : NULL));
+    struct sc_report_file *report = &generator->report;
+    SC_TRY(sc_report_ranks(session, generator->model, app->world, status == SC_OK ? stderr : NULL, report->root));
     SC_TRY(sc_app_write_trace(app, session));
-    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+    SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
+    SC_TRY(report->root ? report_generation(generator) : SC_OK);
+    return sc_report_file_write(report);
 }
 
 enum sc_status sc_command_generate(struct sc_app *app)
 {
     struct sc_generator generator = {.app = app};
     const enum sc_status status = generate(&generator);
+    sc_report_file_release(&generator.report);
     sc_decoder_close(generator.decoder);
     sc_tokenizer_stream_free(generator.stream);
     sc_tokenizer_free(generator.tokenizer);

@@ -6,6 +6,8 @@
 #include "launch/app.h"
 #include "launch/inputs.h"
 #include "launch/outputs.h"
+#include "launch/report.h"
+#include "launch/report_file.h"
 
 struct sc_runner {
     struct sc_app *app;
@@ -15,24 +17,23 @@ struct sc_runner {
     struct sc_inputs inputs; /* rank 0 */
     struct sc_outputs outputs; /* rank 0, with -o */
     enum sc_output_format format;
+    struct sc_report_file report;
 };
 
-/* One line: name, type, dims. */
-static void describe(const char *name, const struct sc_value *value)
+/* Type and dims. Returns text. */
+static char *describe(const struct sc_value *value, char *text, size_t bytes)
 {
-    char text[160] = "nothing";
-    if (value->kind == SC_KIND_OPTIONAL) {
-        printf("%s optional ", name);
-        value = value->u.optional.item;
-    } else {
-        printf("%s ", name);
-    }
+    const bool optional = value->kind == SC_KIND_OPTIONAL;
+    const int n = snprintf(text, bytes, "%s", optional ? "optional " : "");
+    value = optional ? value->u.optional.item : value;
     if (value && value->kind == SC_KIND_TENSOR) {
-        sc_tensor_text(&value->u.tensor, text, sizeof text);
+        sc_tensor_text(&value->u.tensor, text + n, bytes - (size_t)n);
     } else if (value && value->kind == SC_KIND_SEQUENCE) {
-        snprintf(text, sizeof text, "sequence of %" PRId64, value->u.sequence.n);
+        (void)snprintf(text + n, bytes - (size_t)n, "sequence of %" PRId64, value->u.sequence.n);
+    } else {
+        (void)snprintf(text + n, bytes - (size_t)n, "nothing");
     }
-    printf("%s\n", text);
+    return text;
 }
 
 static enum sc_status write_outputs(struct sc_runner *runner, const struct sc_value *const *values)
@@ -42,6 +43,21 @@ static enum sc_status write_outputs(struct sc_runner *runner, const struct sc_va
         SC_TRY(sc_outputs_add(&runner->outputs, graph->values[graph->outputs[o]].name, values[o], runner->format));
     }
     return sc_outputs_commit(&runner->outputs);
+}
+
+/* Every output, for --report. */
+static enum sc_status report_outputs(struct sc_runner *runner, const struct sc_value *const *values)
+{
+    const struct sc_graph *graph = runner->model->graph;
+    struct sc_json *outputs, *output;
+    SC_TRY(sc_json_add(runner->report.root, "outputs", true, &outputs));
+    for (int o = 0; o < graph->n_outputs; o++) {
+        char text[160];
+        SC_TRY(sc_json_add(outputs, NULL, false, &output));
+        SC_TRY(sc_json_add_text(output, "name", graph->values[graph->outputs[o]].name));
+        SC_TRY(sc_json_add_text(output, "value", describe(values[o], text, sizeof text)));
+    }
+    return SC_OK;
 }
 
 static enum sc_status deliver(struct sc_runner *runner, const struct sc_value *const *values)
@@ -56,9 +72,10 @@ static enum sc_status deliver(struct sc_runner *runner, const struct sc_value *c
         SC_TRY(write_outputs(runner, values));
     }
     for (int o = 0; o < graph->n_outputs; o++) {
-        describe(graph->values[graph->outputs[o]].name, values[o]);
+        char text[160];
+        printf("%s %s\n", graph->values[graph->outputs[o]].name, describe(values[o], text, sizeof text));
     }
-    return SC_OK;
+    return runner->report.root ? report_outputs(runner, values) : SC_OK;
 }
 
 static enum sc_status drive(void *arg)
@@ -72,6 +89,7 @@ static enum sc_status drive(void *arg)
     }
     SC_TRY(sc_session_submit(runner->session, &microbatch, runner->inputs.values));
     SC_TRY(sc_session_next(runner->session, values));
+    sc_report_file_ran(&runner->report);
     return deliver(runner, values);
 }
 
@@ -101,21 +119,27 @@ static enum sc_status run(struct sc_runner *runner)
     struct sc_app *app = runner->app;
     struct sc_session_options options;
     sc_app_session_options(app, &options);
+    SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &runner->report)));
     SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &runner->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
     options.input_facts = runner->inputs.facts;
     options.given_inputs = runner->inputs.given;
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
+    sc_report_file_ready(&runner->report);
     const enum sc_status status = sc_app_run(app, runner->session, drive, runner);
     const struct sc_error failed = *sc_error_last();
-    SC_TRY(sc_app_write_trace(app, runner->session)); /* together, also when rank 0's part has failed */
-    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+    if (sc_options_given(app->options, "report")) { /* together, also when rank 0's part has failed */
+        SC_TRY(sc_report_ranks(runner->session, runner->model, app->world, NULL, runner->report.root));
+    }
+    SC_TRY(sc_app_write_trace(app, runner->session));
+    return status == SC_OK ? sc_report_file_write(&runner->report) : sc_error_set(&failed);
 }
 
 enum sc_status sc_command_run(struct sc_app *app)
 {
     struct sc_runner runner = {.app = app};
     const enum sc_status status = run(&runner);
+    sc_report_file_release(&runner.report);
     sc_outputs_release(&runner.outputs);
     sc_session_close(runner.session);
     sc_model_close(runner.model);

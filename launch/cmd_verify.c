@@ -11,6 +11,8 @@
 #include "launch/compare.h"
 #include "launch/digest.h"
 #include "launch/progress.h"
+#include "launch/report.h"
+#include "launch/report_file.h"
 
 /* Names in memory of the arena, sorted. */
 struct sc_names {
@@ -33,6 +35,8 @@ struct sc_verifier {
     int stages, stages_used; /* of the case at hand; the most */
     bool print_bits;
     uint64_t bits; /* of all outputs of the case at hand */
+    struct sc_report_file report;
+    struct sc_json *reported, *at; /* the list of cases in it, and the one at hand; NULL: no report here */
 };
 
 static enum sc_status add_name(struct sc_arena *arena, struct sc_names *names, const char *name)
@@ -230,7 +234,12 @@ static enum sc_status verify_case(struct sc_verifier *verifier)
     SC_TRY(sc_session_open(app->world, verifier->model, &options, &verifier->session));
     verifier->stages = sc_session_plan(verifier->session)->n_stages;
     verifier->stages_used = verifier->stages > verifier->stages_used ? verifier->stages : verifier->stages_used;
-    return sc_app_run(app, verifier->session, drive, verifier);
+    status = sc_app_run(app, verifier->session, drive, verifier);
+    const struct sc_error failed = *sc_error_last();
+    if (sc_options_given(app->options, "report")) {
+        SC_TRY(sc_report_ranks(verifier->session, verifier->model, app->world, NULL, verifier->at));
+    }
+    return status == SC_OK ? SC_OK : sc_error_set(&failed);
 }
 
 static void close_case(struct sc_verifier *verifier)
@@ -258,6 +267,39 @@ static void tell(struct sc_verifier *verifier, enum sc_status status)
         verifier->failed++;
         printf("FAIL %s: %s\n", verifier->folder, sc_error_last()->text);
     }
+}
+
+/* The case's name and result, beside what its session has added. */
+static enum sc_status report_case(struct sc_verifier *verifier, enum sc_status status)
+{
+    const char *result = status == SC_OK ? "passed" : status == SC_UNSUPPORTED ? "skipped" : "failed";
+    SC_TRY(sc_json_add_text(verifier->at, "folder", verifier->folder));
+    SC_TRY(sc_json_add_text(verifier->at, "result", result));
+    return status == SC_OK ? SC_OK : sc_json_add_text(verifier->at, "message", sc_error_last()->text);
+}
+
+static enum sc_status open_report(struct sc_verifier *verifier)
+{
+    SC_TRY(sc_report_file_open(verifier->app, &verifier->report));
+    struct sc_json *root = verifier->report.root;
+    return root ? sc_json_add(root, "cases", true, &verifier->reported) : SC_OK;
+}
+
+/* One case on all ranks; a failure of it is told, and is none of the job. */
+static enum sc_status take_case(struct sc_verifier *verifier, const char *folder, struct sc_progress *progress)
+{
+    struct sc_app *app = verifier->app;
+    verifier->folder = folder;
+    verifier->bits = SC_DIGEST_START;
+    SC_TRY(verifier->reported ? sc_json_add(verifier->reported, NULL, false, &verifier->at) : SC_OK);
+    const enum sc_status status = verify_case(verifier);
+    sc_progress_clear(progress);
+    SC_TRY(verifier->at ? report_case(verifier, status) : SC_OK);
+    if (sc_app_is_root(app)) {
+        tell(verifier, status);
+    }
+    close_case(verifier);
+    return SC_OK;
 }
 
 static void print_last_line(const struct sc_verifier *verifier)
@@ -302,23 +344,18 @@ static enum sc_status verify_all(struct sc_verifier *verifier)
         SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? find_cases(verifier, path) : SC_OK));
     }
     SC_TRY(share_cases(verifier));
+    SC_TRY(sc_world_agree(app->world, open_report(verifier)));
     struct sc_progress progress = {
         .on = sc_app_is_root(app) && sc_app_watched(app), .what = "verifying", .total = verifier->cases.n};
     for (int c = 0; c < verifier->cases.n; c++) {
-        verifier->folder = verifier->cases.name[c];
-        verifier->bits = SC_DIGEST_START;
-        const enum sc_status status = verify_case(verifier);
-        sc_progress_clear(&progress);
-        if (sc_app_is_root(app)) {
-            tell(verifier, status);
-        }
+        SC_TRY(take_case(verifier, verifier->cases.name[c], &progress));
         sc_progress_set(&progress, c + 1);
-        close_case(verifier);
     }
     sc_progress_clear(&progress);
     if (sc_app_is_root(app)) {
         print_last_line(verifier);
     }
+    SC_TRY(sc_report_file_write(&verifier->report));
     if (verifier->failed == 0) {
         return SC_OK;
     }
@@ -333,6 +370,7 @@ enum sc_status sc_command_verify(struct sc_app *app)
         .tolerance = {
             .relative = sc_options_real(app->options, "rtol"), .absolute = sc_options_real(app->options, "atol")}};
     const enum sc_status status = verify_all(&verifier);
+    sc_report_file_release(&verifier.report);
     free(verifier.cases.name);
     sc_arena_release(&verifier.passing);
     sc_arena_release(&verifier.arena);

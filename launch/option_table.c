@@ -103,6 +103,8 @@ static const struct sc_option_row options[] = {
     {"bind", NULL, NULL, SC_SETTING_BIND, RUNS, "share out the node's cores, or keep what the launcher bound"},
     {"trace", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(RUN) | BIT(GENERATE) | BIT(BENCH),
         "write what every rank did when, for Perfetto"},
+    {"report", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, RUNS,
+        "write plan, memory and times of every rank as JSON"},
     {"timeout", NULL, NULL, SC_OPTION_INT, "S", "60", 0, 1 << 30, RUNS,
         "end the job when a rank makes no progress, or is not heard of, for S seconds; 0: never"},
     {"rtol", NULL, NULL, SC_OPTION_REAL, "R", "0.001", 0, 1e30, BIT(VERIFY), "relative tolerance"},

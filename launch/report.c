@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "launch/report_file.h"
 #include "partitioner/report.h"
 
 enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_model *model, FILE *out)
@@ -76,7 +77,8 @@ static void print_ranks(const struct sc_plan *plan, const struct sc_rank_report 
     }
 }
 
-enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *world, FILE *out)
+enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model *model, struct sc_world *world,
+    FILE *out, struct sc_json *document)
 {
     const int size = sc_world_size(world);
     const bool root = sc_world_rank(world) == 0;
@@ -84,9 +86,12 @@ enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *worl
     if (root && !reports) {
         return sc_fail(SC_NO_MEMORY, "out of memory for %d reports", size);
     }
-    const enum sc_status status = sc_session_report(session, reports);
+    enum sc_status status = sc_session_report(session, reports);
     if (status == SC_OK && root && out) {
         print_ranks(sc_session_plan(session), reports, size, out);
+    }
+    if (status == SC_OK && root && document) {
+        status = sc_report_file_add(document, session, model, size, reports);
     }
     free(reports);
     return status;

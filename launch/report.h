@@ -5,13 +5,15 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "runtime/session.h"
 
 /* Rank 0: the plan of an opened session. */
 enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_model *model, FILE *out);
 
-/* Collective: busy, waiting and sending share of every rank, and its memory; printed on rank 0 unless
- * `out` is NULL. */
-enum sc_status sc_report_ranks(struct sc_session *session, struct sc_world *world, FILE *out);
+/* Collective: what every rank did, and its memory. On rank 0 printed to `out`, and with the plan added to `document`
+ * (report_file.h); NULL: not. */
+enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model *model, struct sc_world *world,
+    FILE *out, struct sc_json *document);
 
 #endif

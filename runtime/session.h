@@ -61,6 +61,7 @@ struct sc_rank_report {
     int64_t own_weight_bytes, mapped_weight_bytes, frame_bytes, state_bytes, link_bytes;
     int64_t grown_bytes; /* peak of this process's memory, less what it was at the start; 0: not known */
     int64_t sent_bytes, sent_messages;
+    int64_t n_microbatches; /* that each of its stages has run; 0 without stages */
     int32_t n_threads, n_steps;
     char host[64];
 };
