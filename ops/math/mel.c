@@ -48,11 +48,9 @@ static enum sc_status infer_mel(struct sc_infer *infer)
     return SC_OK;
 }
 
-static double number(const struct sc_tensor *tensor)
+static double number(const struct sc_call *call, int input)
 {
-    double x;
-    sc_convert(tensor->type, tensor->data, SC_F64, &x, 1, 0);
-    return x;
+    return sc_number_at(sc_call_in(call, input), 0);
 }
 
 static double to_mel(double hertz)
@@ -63,11 +61,11 @@ static double to_mel(double hertz)
 /* The bin of corner i of n_bands + 2. */
 static double corner(const struct sc_call *call, int64_t i)
 {
-    const double low = to_mel(number(sc_call_in(call, 3))), high = to_mel(number(sc_call_in(call, 4)));
-    const double bands = number(sc_call_in(call, N_BANDS));
+    const double low = to_mel(number(call, 3)), high = to_mel(number(call, 4));
+    const double bands = number(call, N_BANDS);
     const double mel = (double)i * ((high - low) / (bands + 2.0)) + low;
     const double hertz = 700.0 * expm1(mel / 2595.0 * log(10.0));
-    return floor((number(sc_call_in(call, DFT_LENGTH)) + 1.0) * hertz / number(sc_call_in(call, SAMPLE_RATE)));
+    return floor((number(call, DFT_LENGTH) + 1.0) * hertz / number(call, SAMPLE_RATE));
 }
 
 static enum sc_status resolve_mel(const struct sc_call *call)
@@ -79,9 +77,9 @@ static enum sc_status resolve_mel(const struct sc_call *call)
                 (long long)sc_tensor_count(sc_call_in(call, i)));
         }
     }
-    const double low = number(sc_call_in(call, 3)), high = number(sc_call_in(call, 4));
-    const double bins = floor(number(sc_call_in(call, DFT_LENGTH)) / 2.0) + 1.0;
-    const double last = corner(call, (int64_t)number(sc_call_in(call, N_BANDS)) + 1);
+    const double low = number(call, 3), high = number(call, 4);
+    const double bins = floor(number(call, DFT_LENGTH) / 2.0) + 1.0;
+    const double last = corner(call, (int64_t)number(call, N_BANDS) + 1);
     if (!(low >= 0.0) || !(high >= low) || !(last <= bins)) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "edges at %g and %g hertz are not within a spectrum of %g bins, or not in order", low, high, bins);

@@ -144,13 +144,6 @@ static void write_log_prob(const struct job *job, int64_t at, double less)
     }
 }
 
-static double element(const struct sc_tensor *tensor, int64_t i)
-{
-    double x;
-    sc_convert(tensor->type, sc_const_at(tensor->data, i, sc_type_bytes(tensor->type)), SC_F64, &x, 1, 0);
-    return x;
-}
-
 static void loss_part(void *arg, int64_t part, int worker)
 {
     (void)worker;
@@ -164,8 +157,8 @@ static void loss_part(void *arg, int64_t part, int worker)
         if (job->log_prob) {
             write_log_prob(job, at, less);
         }
-        job->weights[s] = ignored ? 0.0 : job->weight ? element(job->weight, class) : 1.0;
-        job->losses[s] = ignored ? 0.0 : -(element(job->scores, at + class * job->inner) - less) * job->weights[s];
+        job->weights[s] = ignored ? 0.0 : job->weight ? sc_number_at(job->weight, class) : 1.0;
+        job->losses[s] = ignored ? 0.0 : -(sc_number_at(job->scores, at + class * job->inner) - less) * job->weights[s];
     }
 }
 
