@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -194,76 +192,6 @@ enum sc_status sc_file_read_text(
         buffer[n] = '\0';
         *text = buffer;
         *bytes = n;
-    }
-    return status;
-}
-
-static enum sc_status write_all(int fd, const char *path, const unsigned char *data, size_t bytes)
-{
-    size_t n = 0;
-    while (n < bytes) {
-        const ssize_t wrote = write(fd, data + n, bytes - n);
-        if (wrote < 0 && errno != EINTR) {
-            return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
-        }
-        n += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return SC_OK;
-}
-
-/* A device or pipe (/dev/null, /dev/stdout) must not be replaced by a file: it is written to as it is. */
-static enum sc_status write_in_place(const char *path, const void *data, size_t bytes)
-{
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
-    }
-    const enum sc_status status = write_all(fd, path, data, bytes);
-    if (close(fd) != 0 && status == SC_OK) {
-        return sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
-    }
-    return status;
-}
-
-static int open_beside(const char *path, char name[PATH_MAX])
-{
-    for (int i = 0; i < 100; i++) {
-        const int length = snprintf(name, PATH_MAX, "%s.%ld-%d.tmp", path, (long)getpid(), i);
-        if (length < 0 || length >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) {
-            return fd;
-        }
-    }
-    return -1;
-}
-
-enum sc_status sc_file_write(const char *path, const void *data, size_t bytes)
-{
-    struct stat existing;
-    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode)) {
-        return write_in_place(path, data, bytes);
-    }
-    char name[PATH_MAX];
-    const int fd = open_beside(path, name);
-    if (fd < 0) {
-        return sc_fail(SC_IO, "'%s': cannot create: %s", path, strerror(errno));
-    }
-    enum sc_status status = write_all(fd, path, data, bytes);
-    if (status == SC_OK && fsync(fd) != 0) {
-        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
-    }
-    if (close(fd) != 0 && status == SC_OK) {
-        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
-    }
-    if (status == SC_OK && rename(name, path) != 0) {
-        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
-    }
-    if (status != SC_OK) {
-        (void)unlink(name);
     }
     return status;
 }

@@ -3,6 +3,8 @@
 #ifndef SC_BASE_FILE_H
 #define SC_BASE_FILE_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -36,6 +38,28 @@ enum sc_status sc_file_read_text(
 
 /* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. */
 enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
+
+/* The same in pieces. Zeros: nothing begun.
+ *
+ *   sc_file_begin ──► sc_file_append ... ──► sc_file_flush ──► sc_file_commit
+ *         └──────────────────────────────────────┴── sc_file_abandon: path is as before
+ *
+ * sc_file_flush leaves the content on the disk under the temporary name, so that several files can be committed together.
+ * abandon is safe on zeros and after commit. */
+struct sc_file_writer {
+    const char *path; /* borrowed */
+    char *temporary; /* NULL: a device or pipe, written in place */
+    unsigned char *buffer;
+    size_t buffered;
+    bool open;
+    int fd;
+};
+
+enum sc_status sc_file_begin(const char *path, struct sc_file_writer *writer);
+enum sc_status sc_file_append(struct sc_file_writer *writer, const void *data, size_t bytes);
+enum sc_status sc_file_flush(struct sc_file_writer *writer);
+enum sc_status sc_file_commit(struct sc_file_writer *writer);
+void sc_file_abandon(struct sc_file_writer *writer);
 
 /* The folder part of path ("." when there is none), and folder/name joined; NULL when memory is out. */
 char *sc_path_folder(struct sc_arena *arena, const char *path);

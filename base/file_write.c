@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A file is whole or not there: it gets its name when its content is on the disk. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { BUFFER_BYTES = 1 << 16 };
+
+static enum sc_status fail(const struct sc_file_writer *writer)
+{
+    return sc_fail(SC_IO, "'%s': %s", writer->path, strerror(errno));
+}
+
+static enum sc_status write_all(const struct sc_file_writer *writer, const unsigned char *data, size_t bytes)
+{
+    size_t n = 0;
+    while (n < bytes) {
+        const ssize_t wrote = write(writer->fd, data + n, bytes - n);
+        if (wrote < 0 && errno != EINTR) {
+            return fail(writer);
+        }
+        n += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return SC_OK;
+}
+
+static enum sc_status open_beside(struct sc_file_writer *writer)
+{
+    const size_t room = strlen(writer->path) + 64;
+    writer->temporary = malloc(room);
+    if (!writer->temporary) {
+        return sc_fail(SC_NO_MEMORY, "out of memory: %zu bytes wanted for a file's name", room);
+    }
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(writer->temporary, room, "%s.%ld-%d.tmp", writer->path, (long)getpid(), i);
+        writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (writer->fd >= 0 || errno != EEXIST) {
+            break;
+        }
+    }
+    writer->open = writer->fd >= 0;
+    return writer->open ? SC_OK : sc_fail(SC_IO, "'%s': cannot create: %s", writer->path, strerror(errno));
+}
+
+enum sc_status sc_file_begin(const char *path, struct sc_file_writer *writer)
+{
+    *writer = (struct sc_file_writer){.path = path, .buffer = malloc(BUFFER_BYTES)};
+    enum sc_status status = SC_OK;
+    struct stat existing;
+    if (!writer->buffer) {
+        status = sc_fail(SC_NO_MEMORY, "out of memory: %d bytes wanted to write '%s'", BUFFER_BYTES, path);
+    } else if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode)) {
+        /* a device or pipe (/dev/null, /dev/stdout) must not be replaced by a file: it is written to as it is */
+        writer->fd = open(path, O_WRONLY | O_CLOEXEC);
+        writer->open = writer->fd >= 0;
+        status = writer->open ? SC_OK : fail(writer);
+    } else {
+        status = open_beside(writer);
+    }
+    if (status != SC_OK) {
+        sc_file_abandon(writer);
+    }
+    return status;
+}
+
+static enum sc_status empty_buffer(struct sc_file_writer *writer)
+{
+    const size_t bytes = writer->buffered;
+    writer->buffered = 0;
+    return write_all(writer, writer->buffer, bytes);
+}
+
+enum sc_status sc_file_append(struct sc_file_writer *writer, const void *data, size_t bytes)
+{
+    if (bytes > BUFFER_BYTES - writer->buffered) {
+        SC_TRY(empty_buffer(writer));
+    }
+    if (bytes > BUFFER_BYTES) {
+        return write_all(writer, data, bytes);
+    }
+    if (bytes) {
+        memcpy(writer->buffer + writer->buffered, data, bytes);
+    }
+    writer->buffered += bytes;
+    return SC_OK;
+}
+
+enum sc_status sc_file_flush(struct sc_file_writer *writer)
+{
+    SC_TRY(empty_buffer(writer));
+    if (writer->temporary && fsync(writer->fd) != 0) {
+        return fail(writer);
+    }
+    writer->open = false;
+    return close(writer->fd) == 0 ? SC_OK : fail(writer);
+}
+
+enum sc_status sc_file_commit(struct sc_file_writer *writer)
+{
+    if (writer->open) {
+        SC_TRY(sc_file_flush(writer));
+    }
+    if (writer->temporary && rename(writer->temporary, writer->path) != 0) {
+        return fail(writer);
+    }
+    free(writer->temporary);
+    writer->temporary = NULL;
+    sc_file_abandon(writer);
+    return SC_OK;
+}
+
+void sc_file_abandon(struct sc_file_writer *writer)
+{
+    if (writer->open) {
+        (void)close(writer->fd);
+    }
+    if (writer->temporary) {
+        (void)unlink(writer->temporary);
+    }
+    free(writer->temporary);
+    free(writer->buffer);
+    *writer = (struct sc_file_writer){0};
+}
+
+enum sc_status sc_file_write(const char *path, const void *data, size_t bytes)
+{
+    struct sc_file_writer writer;
+    SC_TRY(sc_file_begin(path, &writer));
+    enum sc_status status = sc_file_append(&writer, data, bytes);
+    status = status == SC_OK ? sc_file_commit(&writer) : status;
+    sc_file_abandon(&writer);
+    return status;
+}
