@@ -5,6 +5,7 @@
 
 #include "tensor/value.h"
 
+struct sc_fact;
 struct sc_graph;
 
 /* The numbers of AttributeProto.AttributeType. */
@@ -39,10 +40,7 @@ struct sc_attribute {
         const float *floats;
         const int64_t *ints;
         const struct sc_string *strings;
-        struct { /* TYPE_PROTO */
-            enum sc_kind kind, item_kind;
-            enum sc_type elem;
-        } type;
+        const struct sc_fact *type; /* TYPE_PROTO */
     } u;
 };
 

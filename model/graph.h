@@ -80,6 +80,11 @@ struct sc_node {
     bool dead; /* removed by a pass */
 };
 
+struct sc_opset {
+    const char *domain; /* "" for ai.onnx */
+    int version;
+};
+
 /* A function of the model file. Its body's inputs are the formal inputs, without facts; attributes inside may have
  * `ref`. No function calls itself, directly or through others. */
 struct sc_function {
@@ -88,6 +93,8 @@ struct sc_function {
     const char **attributes;
     int n_defaults; /* that callers may give, with their defaults */
     struct sc_attribute *defaults;
+    int n_opsets; /* 0: the model's */
+    const struct sc_opset *opsets;
     struct sc_graph *body;
 };
 

@@ -91,12 +91,9 @@ static enum sc_status load_graphs(struct sc_loader *loader, struct sc_scope *sco
 static enum sc_status load_type_attribute(
     struct sc_loader *loader, const Sc__Onnx__AttributeProto *proto, struct sc_attribute *attribute)
 {
-    struct sc_fact fact;
-    SC_TRY(sc_load_type(loader, attribute->name, proto->tp, &fact));
-    attribute->u.type.kind = fact.kind;
-    attribute->u.type.item_kind = fact.item_kind;
-    attribute->u.type.elem = fact.type;
-    return SC_OK;
+    struct sc_fact *fact = sc_arena_alloc(loader->arena, sizeof *fact);
+    attribute->u.type = fact;
+    return fact ? sc_load_type(loader, attribute->name, proto->tp, fact) : SC_NO_MEMORY;
 }
 
 /* Files from before types were written down have exactly one value. */

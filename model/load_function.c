@@ -174,6 +174,8 @@ static enum sc_status load_body(
     struct sc_scope scope = {.graph = graph, .n_nodes = proto->n_node, .nodes = proto->node, .node = -1};
     struct sc_opset *opsets;
     SC_TRY(sc_load_opsets(loader, proto->n_opset_import, proto->opset_import, &scope.n_opsets, &opsets));
+    function->n_opsets = scope.n_opsets;
+    function->opsets = opsets;
     scope.opsets = scope.n_opsets ? opsets : model->opsets;
     scope.n_opsets = scope.n_opsets ? scope.n_opsets : model->n_opsets;
     SC_TRY(load_formal_attributes(loader, proto, function));

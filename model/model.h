@@ -6,11 +6,6 @@
 #include "base/file.h"
 #include "model/graph.h"
 
-struct sc_opset {
-    const char *domain; /* "" for ai.onnx */
-    int version;
-};
-
 /* Where weights come from when this process has no file. */
 struct sc_weight_source {
     /* Fills `to` with a part of model->files[file]. */
@@ -89,6 +84,20 @@ enum sc_status sc_weight_packed(const struct sc_weight *weight, struct sc_arena 
 
 /* Bytes of the weight in plain storage. */
 size_t sc_weight_bytes(const struct sc_weight *weight);
+
+struct sc_write_options {
+    const char *location; /* a file beside the model for values of 1 KiB and more, as external data; NULL: all inside */
+};
+
+/* Writes `graph`, the model's own or one made of it, with the functions that it calls, as a .onnx file of the model's IR
+ * version (at least 4) and operator sets: nodes that are not dead, initializers that somebody reads, facts as declared
+ * types. Values of mapped weights are copied from file to file, whatever their number, in bounded memory. The file (and
+ * the one of `location`) is there whole or not at all; it may be the one the model was read from. Descriptions,
+ * metadata and multi-device annotations are left out; sparse initializers were made dense by loading. options NULL:
+ * zeros. Fails with SC_IO, with SC_LIMIT over 2 GiB without `location`, and with SC_UNSUPPORTED for nodes of a version
+ * of their operator set that the model does not import. */
+enum sc_status sc_model_write(const struct sc_model *model, const struct sc_graph *graph, const char *path,
+    const struct sc_write_options *options);
 
 /* Reads a .pb file with a TensorProto, SequenceProto or OptionalProto (chosen by `fact`, from the graph's input or
  * output). */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/load.h"
-#include "tensor/pack.h"
+#include "model/write.h"
 
 /* Sequences and optionals in each other; sc_value_copy knows the same bound. */
 #define MAX_DEPTH 8
@@ -135,60 +135,6 @@ enum sc_status sc_value_read_pb(
     return status;
 }
 
-static enum sc_status write_strings(
-    struct sc_arena *arena, const struct sc_tensor *tensor, Sc__Onnx__TensorProto *proto)
-{
-    const size_t count = (size_t)sc_tensor_count(tensor);
-    struct sc_string *strings = sc_arena_array(arena, count, sizeof *strings);
-    proto->string_data = sc_arena_array(arena, count, sizeof *proto->string_data);
-    if (!strings || !proto->string_data) {
-        return SC_NO_MEMORY;
-    }
-    sc_tensor_copy_dense(tensor, strings);
-    for (size_t i = 0; i < count; i++) {
-        proto->string_data[i].len = strings[i].bytes;
-        proto->string_data[i].data = (uint8_t *)(uintptr_t)strings[i].data;
-    }
-    proto->n_string_data = count;
-    return SC_OK;
-}
-
-static enum sc_status write_raw(struct sc_arena *arena, const struct sc_tensor *tensor, Sc__Onnx__TensorProto *proto)
-{
-    const int64_t count = sc_tensor_count(tensor);
-    const size_t plain_bytes = (size_t)count * sc_type_bytes(tensor->type);
-    void *plain = sc_arena_alloc(arena, plain_bytes);
-    proto->has_raw_data = 1;
-    proto->raw_data.len = sc_packed_bytes(tensor->type, count);
-    proto->raw_data.data = sc_arena_alloc(arena, proto->raw_data.len);
-    if (!plain || !proto->raw_data.data) {
-        return SC_NO_MEMORY;
-    }
-    sc_tensor_copy_dense(tensor, plain);
-    sc_pack(tensor->type, plain, count, proto->raw_data.data);
-    return SC_OK;
-}
-
-static enum sc_status write_tensor(
-    struct sc_arena *arena, const struct sc_tensor *tensor, Sc__Onnx__TensorProto **result)
-{
-    Sc__Onnx__TensorProto *proto = sc_arena_alloc(arena, sizeof *proto);
-    if (!proto) {
-        return SC_NO_MEMORY;
-    }
-    sc__onnx__tensor_proto__init(proto);
-    proto->has_data_type = 1;
-    proto->data_type = (int32_t)tensor->type;
-    proto->n_dims = (size_t)tensor->rank;
-    proto->dims = sc_arena_array(arena, proto->n_dims, sizeof *proto->dims);
-    if (!proto->dims) {
-        return SC_NO_MEMORY;
-    }
-    memcpy(proto->dims, tensor->dims, proto->n_dims * sizeof *proto->dims);
-    *result = proto;
-    return tensor->type == SC_STRING ? write_strings(arena, tensor, proto) : write_raw(arena, tensor, proto);
-}
-
 static enum sc_status write_optional(
     struct sc_arena *arena, const struct sc_value *value, int depth, Sc__Onnx__OptionalProto **result);
 
@@ -211,7 +157,7 @@ static enum sc_status write_sequence(
         }
         if (kind == SC_KIND_TENSOR) {
             Sc__Onnx__TensorProto *tensor;
-            SC_TRY(write_tensor(arena, &item->u.tensor, &tensor));
+            SC_TRY(sc_write_tensor(arena, &item->u.tensor, "", &tensor));
             items[i] = tensor;
         } else if (kind == SC_KIND_SEQUENCE) {
             Sc__Onnx__SequenceProto *sequence;
@@ -261,7 +207,7 @@ static enum sc_status write_optional(
     if (!item) {
         return SC_OK;
     }
-    return kind == SC_KIND_TENSOR  ? write_tensor(arena, &item->u.tensor, &proto->tensor_value)
+    return kind == SC_KIND_TENSOR  ? sc_write_tensor(arena, &item->u.tensor, "", &proto->tensor_value)
         : kind == SC_KIND_SEQUENCE ? write_sequence(arena, item, depth + 1, &proto->sequence_value)
                                    : write_optional(arena, item, depth + 1, &proto->optional_value);
 }
@@ -275,8 +221,7 @@ static enum sc_status build_message(
     }
     if (value->kind == SC_KIND_TENSOR) {
         Sc__Onnx__TensorProto *tensor;
-        SC_TRY(write_tensor(arena, &value->u.tensor, &tensor));
-        tensor->name = copy;
+        SC_TRY(sc_write_tensor(arena, &value->u.tensor, copy, &tensor));
         *message = &tensor->base;
         return SC_OK;
     }

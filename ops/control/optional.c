@@ -18,8 +18,8 @@ static enum sc_status params_optional(
     struct params *p = *params;
     const struct sc_attribute *a = sc_node_attribute(node, "type");
     if (a && a->type == SC_ATTRIBUTE_TYPE_PROTO) {
-        p->item_kind = a->u.type.kind == SC_KIND_OPTIONAL ? a->u.type.item_kind : a->u.type.kind;
-        p->type = a->u.type.elem;
+        p->item_kind = a->u.type->kind == SC_KIND_OPTIONAL ? a->u.type->item_kind : a->u.type->kind;
+        p->type = a->u.type->type;
     } else if (node->n_in == 0 || node->in[0] < 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "there is neither an input nor a type");
     }
