@@ -109,6 +109,9 @@ struct sc_kernels {
     /* y[j * y_stride + i] = x[i * x_stride + j], + bias[j] unless bias is NULL; i < rows, j < columns. */
     void (*turn)(
         const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);
+    /* y[r * y_stride + i] = x[r * x_stride + i * step]; step is 1 or 2, and what lies past the last element read is not
+     * touched; r < rows, i < n. */
+    void (*copy_rows)(const float *x, int64_t x_stride, int step, int64_t rows, int64_t n, float *y, int64_t y_stride);
     /* y[i] = chain over t in order of w[t] * x[offsets[t] + i], then + *bias unless it is NULL; i < n. */
     void (*taps)(
         const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n);

@@ -39,6 +39,7 @@ const struct sc_kernels *K(table)(void)
         .mix_values = K(mix_values),
         .gather_windows = K(gather_windows),
         .turn = K(turn),
+        .copy_rows = K(copy_rows),
         .taps = K(taps),
         .taps_max = K(taps_max),
         .f16_to_f32 = K(f16_to_f32),

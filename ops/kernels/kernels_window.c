@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Results of products turned into channels, and planes under few taps. */
+ * Results of products turned into channels, rows of planes, and planes under few taps. */
 #include "ops/kernels/level.h"
 #include "ops/kernels/vec.h"
 
@@ -36,39 +36,75 @@ void K(turn)(
     }
 }
 
-enum { TAP_VECTORS = 4 }; /* side by side */
+void K(copy_rows)(const float *x, int64_t x_stride, int step, int64_t rows, int64_t n, float *y, int64_t y_stride)
+{
+    for (int64_t i = 0; i < n; i += 16) {
+        const int rest = n - i < 16 ? (int)(n - i) : 16;
+        m16 low, high;
+        m_spread(m_first(rest), &low, &high);
+        const float *from = x + i * step;
+        float *to = y + i;
+        for (int64_t r = 0; r < rows; r++, from += x_stride, to += y_stride) {
+            if (step == 2) {
+                v_store_n(to, v_even(v_load_mask(from, low), v_load_mask(from + 16, high)), rest);
+            } else if (rest == 16) {
+                v_store(to, v_load(from));
+            } else {
+                v_store_n(to, v_load_n(from, rest), rest);
+            }
+        }
+    }
+}
 
+/* V vectors side by side, the last of `last` lanes. */
+SC_INLINE void taps_body(const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias,
+    float *y, int last, const int V)
+{
+    v16 sum[SC_TILE_ROWS];
+#pragma GCC unroll 8
+    for (int v = 0; v < V; v++) {
+        sum[v] = v_zero();
+    }
+    for (int64_t t = 0; t < n_taps; t++) {
+        const v16 weight = v_set(w[t]);
+        const float *from = x + offsets[t];
+#pragma GCC unroll 8
+        for (int v = 0; v < V - 1; v++) {
+            sum[v] = v_fma(weight, v_load(from + v * 16), sum[v]);
+        }
+        sum[V - 1] = v_fma(weight, v_load_n(from + (V - 1) * 16, last), sum[V - 1]);
+    }
+    const v16 shift = v_set(bias != NULL ? *bias : 0.0f);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; v++) {
+        sum[v] = bias != NULL ? v_add(sum[v], shift) : sum[v];
+        if (v < V - 1) {
+            v_store(y + v * 16, sum[v]);
+        }
+    }
+    v_store_n(y + (V - 1) * 16, sum[V - 1], last);
+}
+
+/* As many sums at once as a tile has rows: one alone would wait for itself at each tap. */
 void K(taps)(
     const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n)
 {
-    const v16 shift = v_set(bias != NULL ? *bias : 0.0f);
-    int64_t i = 0;
-    for (; i + TAP_VECTORS * 16 <= n; i += TAP_VECTORS * 16) {
-        v16 sum[TAP_VECTORS];
-#pragma GCC unroll 4
-        for (int v = 0; v < TAP_VECTORS; v++) {
-            sum[v] = v_zero();
+    for (int64_t left = n; left > 0;) {
+        const int vectors = left < SC_TILE_ROWS * 16 ? (int)(left + 15) / 16 : SC_TILE_ROWS;
+        const int last = left < vectors * 16 ? (int)left - (vectors - 1) * 16 : 16;
+        switch (vectors) {
+#define X(V, P)                                                                                                        \
+    case V:                                                                                                            \
+        taps_body(x, offsets, w, n_taps, bias, y, last, V);                                                            \
+        break;
+            SC_TILE_LIST(X)
+#undef X
+        default:
+            break;
         }
-        for (int64_t t = 0; t < n_taps; t++) {
-            const v16 weight = v_set(w[t]);
-            const float *from = x + offsets[t] + i;
-#pragma GCC unroll 4
-            for (int v = 0; v < TAP_VECTORS; v++) {
-                sum[v] = v_fma(weight, v_load(from + v * 16), sum[v]);
-            }
-        }
-#pragma GCC unroll 4
-        for (int v = 0; v < TAP_VECTORS; v++) {
-            v_store(y + i + v * 16, bias != NULL ? v_add(sum[v], shift) : sum[v]);
-        }
-    }
-    for (; i < n; i += 16) {
-        const int rest = n - i < 16 ? (int)(n - i) : 16;
-        v16 sum = v_zero();
-        for (int64_t t = 0; t < n_taps; t++) {
-            sum = v_fma(v_set(w[t]), v_load_n(x + offsets[t] + i, rest), sum);
-        }
-        v_store_n(y + i, bias != NULL ? v_add(sum, shift) : sum, rest);
+        left -= (vectors - 1) * 16 + last;
+        x += vectors * 16;
+        y += vectors * 16;
     }
 }
 

@@ -29,6 +29,7 @@ void K(mix_values)(const float *p, const float *values, int64_t row_stride, int6
 void K(gather_windows)(const struct sc_windows *windows);
 void K(turn)(
     const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);
+void K(copy_rows)(const float *x, int64_t x_stride, int step, int64_t rows, int64_t n, float *y, int64_t y_stride);
 void K(taps)(
     const float *x, const int64_t *offsets, const float *w, int64_t n_taps, const float *bias, float *y, int64_t n);
 void K(taps_max)(const float *x, const int64_t *offsets, int64_t n_taps, float *y, int64_t n);

@@ -6,7 +6,7 @@
 
 #include "ops/infer.h"
 
-enum { BAND_ELEMENTS = 8192 }; /* results of a band: it stays in the caches */
+enum { BAND_ELEMENTS = 4096 }; /* results of a band: it stays in the caches */
 
 static size_t align64(size_t bytes)
 {
@@ -49,48 +49,58 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-static void put(float *to, float value, int64_t n)
+void sc_band_fill(const struct sc_band *b, float fill, float *copy)
 {
+    const int64_t n = b->stride[0] * b->stride[1] * b->phase[0] * b->phase[1];
     for (int64_t i = 0; i < n; i++) {
-        to[i] = value;
+        copy[i] = fill;
     }
 }
 
-/* Columns begin, begin + stride, ... of one row, `n` of them. */
-static void copy_row(const float *row, int64_t in, int64_t begin, int64_t stride, float fill, int64_t n, float *to)
+/* Of the places begin, begin + stride, ... of an axis, `n` of them, those within it: [*first, *end). */
+static void find_inside(int64_t in, int64_t begin, int64_t stride, int64_t n, int64_t *first, int64_t *end)
 {
-    const int64_t first = begin < 0 ? clamp((-begin + stride - 1) / stride, 0, n) : 0;
-    const int64_t end = begin < in ? clamp((in - begin + stride - 1) / stride, first, n) : first;
-    put(to, fill, first);
-    if (stride == 1) {
-        memcpy(to + first, row + begin + first, (size_t)(end - first) * sizeof(*to));
-    } else if (stride == 2) {
-        const float *from = row + begin;
-        for (int64_t i = first; i < end; i++) {
-            to[i] = from[2 * i];
-        }
-    } else {
-        for (int64_t i = first; i < end; i++) {
-            to[i] = row[begin + i * stride];
-        }
-    }
-    put(to + end, fill, n - end);
+    *first = begin < 0 ? clamp((-begin + stride - 1) / stride, 0, n) : 0;
+    *end = begin < in ? clamp((in - begin + stride - 1) / stride, *first, n) : *first;
 }
 
-void sc_band_copy(const struct sc_band *b, const float *plane, int64_t index, float fill, float *copy)
+/* Rows and columns of one remainder: `x` is the first element inside. */
+static void copy_phase(
+    const struct sc_band *b, const struct sc_kernels *kernels, const float *x, int64_t rows, int64_t columns, float *to)
+{
+    const int64_t x_stride = b->in[1] * b->stride[0];
+    if (b->stride[1] <= 2) {
+        kernels->copy_rows(x, x_stride, (int)b->stride[1], rows, columns, to, b->phase[1]);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++, x += x_stride, to += b->phase[1]) {
+        for (int64_t i = 0; i < columns; i++) {
+            to[i] = x[i * b->stride[1]];
+        }
+    }
+}
+
+void sc_band_copy(
+    const struct sc_band *b, const struct sc_kernels *kernels, const float *plane, int64_t index, float *copy)
 {
     for (int64_t r = 0; r < b->stride[0]; r++) {
-        for (int64_t q = 0; q < b->stride[1]; q++) {
-            for (int64_t i = 0; i < b->phase[0]; i++, copy += b->phase[1]) {
-                const int64_t row = (index * b->rows + i) * b->stride[0] + r - b->begin[0];
-                if (row < 0 || row >= b->in[0]) {
-                    put(copy, fill, b->phase[1]);
-                } else {
-                    copy_row(plane + row * b->in[1], b->in[1], q - b->begin[1], b->stride[1], fill, b->phase[1], copy);
-                }
+        for (int64_t q = 0; q < b->stride[1]; q++, copy += b->phase[0] * b->phase[1]) {
+            const int64_t row = index * b->rows * b->stride[0] + r - b->begin[0], column = q - b->begin[1];
+            int64_t from[2], end[2];
+            find_inside(b->in[0], row, b->stride[0], b->phase[0], &from[0], &end[0]);
+            find_inside(b->in[1], column, b->stride[1], b->phase[1], &from[1], &end[1]);
+            if (end[0] > from[0] && end[1] > from[1]) {
+                const float *x = plane + (row + from[0] * b->stride[0]) * b->in[1] + column + from[1] * b->stride[1];
+                copy_phase(b, kernels, x, end[0] - from[0], end[1] - from[1], copy + from[0] * b->phase[1] + from[1]);
             }
         }
     }
+}
+
+void sc_band_put(
+    const struct sc_band *b, const struct sc_kernels *kernels, const float *result, int64_t index, float *y)
+{
+    kernels->copy_rows(result, b->phase[1], 1, sc_band_rows(b, index), b->out[1], y, b->out[1]);
 }
 
 void sc_band_offsets(const struct sc_band *b, int64_t *offsets)

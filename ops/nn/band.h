@@ -5,6 +5,7 @@
 #ifndef SC_OPS_NN_BAND_H
 #define SC_OPS_NN_BAND_H
 
+#include "ops/kernels/kernels.h"
 #include "ops/nn/window.h"
 
 struct sc_band {
@@ -19,8 +20,15 @@ struct sc_band {
 /* Of one or two axes; false for more. */
 bool sc_band_open(const struct sc_window *window, struct sc_band *band);
 
-/* The rows that band number `index` reads, `fill` where they leave the plane. */
-void sc_band_copy(const struct sc_band *band, const float *plane, int64_t index, float fill, float *copy);
+/* Puts `fill` into the whole copy, then a plane's elements into their places: the pads of one band are the same for all
+ * planes. */
+void sc_band_fill(const struct sc_band *band, float fill, float *copy);
+void sc_band_copy(
+    const struct sc_band *band, const struct sc_kernels *kernels, const float *plane, int64_t index, float *copy);
+
+/* The band's rows of results, [rows][out] in `y`, from a run of them. */
+void sc_band_put(
+    const struct sc_band *band, const struct sc_kernels *kernels, const float *result, int64_t index, float *y);
 
 /* Where the run of each window entry begins in the copy. */
 void sc_band_offsets(const struct sc_band *band, int64_t *offsets);

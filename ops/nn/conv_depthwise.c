@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Conv of f32 with one channel a group: each kernel entry is a weight times a run of memory. A part is one band of some
  * maps. */
-#include <string.h>
-
 #include "ops/infer.h"
 #include "ops/nn/band.h"
 #include "ops/nn/conv_ways.h"
@@ -41,21 +39,20 @@ static void depthwise_part(void *arg, int64_t part, int worker)
     float *result = (float *)(void *)((char *)copy + band->copy_bytes);
     int64_t *offsets = (int64_t *)(void *)((char *)result + band->result_bytes);
     sc_band_offsets(band, offsets);
-    const int64_t index = part % band->n, rows = sc_band_rows(band, index);
+    sc_band_fill(band, 0.0F, copy);
+    const int64_t index = part % band->n;
     const int64_t image = part / band->n / s->parts, all = c->groups * c->maps;
     const int64_t from = part / band->n % s->parts * band->planes;
     for (int64_t map = from; map < from + band->planes && map < all; map++) {
         const int64_t group = map / c->maps;
         if (map == from || map % c->maps == 0) {
             const float *x = (const float *)c->x->data + (image * c->groups + group) * c->in_count;
-            sc_band_copy(band, x, index, 0.0F, copy);
+            sc_band_copy(band, c->call->kernels, x, index, copy);
         }
         c->call->kernels->taps(copy, offsets, (const float *)c->w->data + map * band->taps, band->taps,
             c->bias ? (const float *)c->bias->data + map : NULL, result, sc_band_run(band, index));
         float *y = (float *)c->y->data + (image * all + map) * c->positions + index * band->rows * band->out[1];
-        for (int64_t i = 0; i < rows; i++) {
-            memcpy(y + i * band->out[1], result + i * band->phase[1], (size_t)band->out[1] * sizeof(*y));
-        }
+        sc_band_put(band, c->call->kernels, result, index, y);
     }
 }
 

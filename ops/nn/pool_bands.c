@@ -54,6 +54,7 @@ void sc_pool_band_part(void *arg, int64_t part, int worker)
     float *ones = (float *)(void *)((char *)offsets + band->offsets_bytes);
     const bool average = pool->kind == SC_POOL_AVERAGE;
     sc_band_offsets(band, offsets);
+    sc_band_fill(band, average ? 0.0F : -INFINITY, copy);
     for (int64_t t = 0; average && t < band->taps; t++) {
         ones[t] = 1.0F;
     }
@@ -62,15 +63,13 @@ void sc_pool_band_part(void *arg, int64_t part, int worker)
     for (int64_t plane = from; plane < from + band->planes && plane < pool->planes; plane++) {
         float *y = (float *)pool->y->data + plane * pool->out_count + index * band->rows * band->out[1];
         const float *x = (const float *)pool->x->data + plane * pool->in_count;
-        sc_band_copy(band, x, index, average ? 0.0F : -INFINITY, copy);
+        sc_band_copy(band, pool->kernels, x, index, copy);
         if (average) {
             pool->kernels->taps(copy, offsets, ones, band->taps, NULL, result, run);
             divide(pool, index, result, ones + band->taps, y);
             continue;
         }
         pool->kernels->taps_max(copy, offsets, band->taps, result, run);
-        for (int64_t i = 0; i < sc_band_rows(band, index); i++) {
-            memcpy(y + i * band->out[1], result + i * band->phase[1], (size_t)band->out[1] * sizeof(*y));
-        }
+        sc_band_put(band, pool->kernels, result, index, y);
     }
 }

@@ -116,6 +116,35 @@ static void turned_rows_are_columns_with_their_bias(void **state)
     }
 }
 
+static void rows_are_copied_by_steps(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, MOST = 40, STRIDE = 50 };
+    uint64_t seed = 9;
+    EACH_LEVEL
+    {
+        for (int n = 0; n <= MOST; n++) {
+            for (int step = 1; step <= 2; step++) {
+                const int width = n * step + 3, size = n > 0 ? (ROWS - 1) * width + (n - 1) * step + 1 : 1;
+                float *x = malloc((size_t)size * sizeof *x), y[ROWS * STRIDE]; /* exact, for asan */
+                assert_non_null(x);
+                for (int i = 0; i < size; i++) {
+                    x[i] = random_float(&seed);
+                }
+                for (int i = 0; i < ROWS * STRIDE; i++) {
+                    y[i] = GUARD;
+                }
+                kernels->copy_rows(x, width, step, ROWS, n, y, STRIDE);
+                for (int i = 0; i < ROWS * STRIDE; i++) {
+                    const int row = i / STRIDE, column = i % STRIDE;
+                    assert_true(y[i] == (column < n ? x[row * width + column * step] : GUARD));
+                }
+                free(x);
+            }
+        }
+    }
+}
+
 static void taps_are_chains_in_order(void **state)
 {
     (void)state;
@@ -178,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_are_gathered_and_zeros_outside),
         cmocka_unit_test(turned_rows_are_columns_with_their_bias),
+        cmocka_unit_test(rows_are_copied_by_steps),
         cmocka_unit_test(taps_are_chains_in_order),
         cmocka_unit_test(taps_max_is_the_largest_and_keeps_nan),
     };
