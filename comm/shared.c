@@ -63,7 +63,7 @@ static void futex_wake(_Atomic uint32_t *word)
 }
 
 /* All ones where there are more CPUs than fit. */
-static void find_cpus(uint64_t *mask)
+static void look_at_cpus(uint64_t *mask)
 {
     cpu_set_t cpus;
     memset(mask, 0xff, SC_SHARED_CPUS / 8);
@@ -98,7 +98,7 @@ static void futex_wake(_Atomic uint32_t *word)
     (void)word;
 }
 
-static void find_cpus(uint64_t *mask)
+static void look_at_cpus(uint64_t *mask)
 {
     memset(mask, 0xff, SC_SHARED_CPUS / 8);
 }
@@ -146,7 +146,6 @@ enum sc_status sc_shared_create(int place, int n, struct sc_shared **node, struc
 {
     struct sc_shared *made = calloc(1, sizeof *made);
     struct view *views = calloc((size_t)n, sizeof *views);
-    find_cpus(ticket->cpus);
     if (!made || !views) {
         free(made);
         free(views);
@@ -182,6 +181,11 @@ static enum sc_status open_box(struct sc_shared *node, struct view *view, const 
     }
     SC_TRY(map_head(node, view));
     return view->box->nonce == ticket->nonce ? SC_OK : sc_fail(SC_IO, "%s is the memory of another process", path);
+}
+
+void sc_shared_find_cpus(struct sc_shared_ticket *ticket)
+{
+    look_at_cpus(ticket->cpus);
 }
 
 bool sc_shared_roomy(const struct sc_shared_ticket *tickets, int n)

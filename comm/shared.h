@@ -40,6 +40,9 @@ enum sc_status sc_shared_join(struct sc_shared *node, const struct sc_shared_tic
 void sc_shared_free(struct sc_shared *node);
 struct sc_shared *sc_shared_keep(struct sc_shared *node); /* one more free before it goes; NULL for NULL */
 
+/* Fills cpus, also for ranks that share no memory. */
+void sc_shared_find_cpus(struct sc_shared_ticket *ticket);
+
 /* As many cores as ranks, at least: a rank that spins takes the core from nobody. */
 bool sc_shared_roomy(const struct sc_shared_ticket *tickets, int n);
 

@@ -15,9 +15,11 @@
 #include "comm/wire.h"
 
 #define SPIN_NS 50000
+#define SPIN_MOST_NS 200000
 #define POLL_NS 500 /* between looks at MPI while spinning */
+#define SLEEP_PART 32
 #define SLEEP_LEAST_NS 1000
-#define SLEEP_MOST_NS 500000
+#define SLEEP_MOST_NS 1000000
 #define SLEEP_BELL_NS 50000000 /* where a bell wakes: now and then, to show that this rank lives */
 
 int sc_world_rank(const struct sc_world *world)
@@ -160,10 +162,11 @@ static bool rang(const struct sc_world *world, int64_t until_ns)
     return false;
 }
 
-/* A sleep is an eighth of the time waited so far: a wait gets at most that much longer, and a long one costs little. */
+/* Without a bell a sleep is a small part of the time waited so far: a wait gets at most that much longer, and a long one
+ * costs little. */
 static void wait_long(struct sc_world *world, int64_t waited_ns, bool bell_tells_all)
 {
-    int64_t ns = waited_ns / 8 < SLEEP_MOST_NS ? waited_ns / 8 : SLEEP_MOST_NS;
+    int64_t ns = waited_ns / SLEEP_PART < SLEEP_MOST_NS ? waited_ns / SLEEP_PART : SLEEP_MOST_NS;
     if (ns < SLEEP_LEAST_NS) {
         (void)sched_yield(); /* ranks that share a core get it first */
     } else if (!world->node) {
@@ -173,24 +176,39 @@ static void wait_long(struct sc_world *world, int64_t waited_ns, bool bell_tells
     }
 }
 
+/* A wait tends to be as long as the one before. Two ranks that answer each other in less than a sleep and a waking take
+ * would otherwise go on putting each other to sleep once one of them was late. */
+static int64_t spin_for(const struct sc_world *world)
+{
+    if (world->spin_ns == 0 || world->waited_ns > SPIN_MOST_NS) {
+        return world->spin_ns;
+    }
+    const int64_t twice_ns = 2 * world->waited_ns;
+    return twice_ns < world->spin_ns ? world->spin_ns : twice_ns < SPIN_MOST_NS ? twice_ns : SPIN_MOST_NS;
+}
+
 static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tells_all)
 {
     if (world->pulse && world->table->beat) {
         world->table->beat(world, false);
     }
     const int64_t now_ns = sc_clock_ns();
-    if (idle_calls <= 1 || world->idle_since_ns == 0) {
+    if (idle_calls == 0) {
         world->idle_since_ns = now_ns;
+        world->spin_until_ns = now_ns + spin_for(world);
     }
-    const int64_t spin_until_ns = world->idle_since_ns + world->spin_ns;
+    const int64_t spin_until_ns = world->spin_until_ns;
     if (rang(world, 0)) {
-        world->idle_since_ns = now_ns;
-    } else if (now_ns < spin_until_ns) {
+        world->bell = sc_shared_bell(world->node);
+        return;
+    }
+    if (now_ns < spin_until_ns) {
         (void)rang(world, bell_tells_all ? spin_until_ns : now_ns + POLL_NS);
     } else {
         wait_long(world, now_ns - world->idle_since_ns, bell_tells_all);
     }
     world->bell = world->node ? sc_shared_bell(world->node) : 0;
+    world->waited_ns = sc_clock_ns() - world->idle_since_ns;
 }
 
 void sc_world_pause(struct sc_world *world, int64_t idle_calls)

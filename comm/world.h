@@ -69,9 +69,10 @@ size_t sc_world_link_bytes(const struct sc_world *world);
 /* Lets messages go on: called between parts of long kernels and in waiting loops. Never blocks. */
 void sc_world_progress(struct sc_world *world);
 
-/* For waiting loops: call while nothing happens, with the count of calls since something did, then look at every link
- * again. Spins for tens of microseconds, unless ranks have to share cores, then sleeps: until a rank of this node sends
- * something, and at most half a millisecond where messages may come from elsewhere. */
+/* For waiting loops: call while nothing happens, with the count of calls since something did (0: a new wait), then look at
+ * every link again. Spins for tens of microseconds, or twice the last wait where that was short, unless ranks have to
+ * share cores. Then sleeps: until a rank of this node sends something; where messages may come from elsewhere a small part
+ * of the time waited so far, and at most a millisecond. */
 void sc_world_pause(struct sc_world *world, int64_t idle_calls);
 
 /* From now on ranks watch each other. Collective. *pulse is NULL where there are no other processes. */

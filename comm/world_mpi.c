@@ -263,6 +263,7 @@ static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
     if (base->n_local == 1) {
         goto out;
     }
+    sc_shared_find_cpus(&mine);
     const bool made =
         wanted != SC_LINKS_MPI && sc_shared_create(base->local_rank, base->n_local, &node, &mine) == SC_OK;
     mine.rank = base->rank;

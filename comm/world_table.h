@@ -17,8 +17,9 @@ struct sc_world {
     struct sc_shared *node; /* rings this rank's bell for messages from its own node; NULL: there is no bell */
     bool bell_tells_all; /* no message comes without it */
     uint32_t bell; /* as it was when the last pause ended: what came before has been looked for since */
-    int64_t idle_since_ns;
-    int64_t spin_ns;
+    int64_t idle_since_ns, spin_until_ns; /* of this wait */
+    int64_t waited_ns; /* by the last pause: so long did this wait take, or the one before */
+    int64_t spin_ns; /* at least so long does a wait spin; 0: never */
 
     struct sc_pulse *pulse; /* NULL: nobody watches */
 };

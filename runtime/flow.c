@@ -184,9 +184,10 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
     for (int64_t idle = 0; !all_arrived(session);) {
         bool did;
         SC_TRY(sc_session_step(session, &did));
-        idle = did ? 0 : idle + 1;
-        if (!did) {
-            sc_session_pause(session, idle);
+        if (did) {
+            idle = 0;
+        } else {
+            sc_session_pause(session, idle++);
         }
     }
     for (int o = 0; o < session->model->graph->n_outputs; o++) {
@@ -233,9 +234,10 @@ static enum sc_status run_to_end(struct sc_session *session)
     for (int64_t idle = 0; !all_done(session);) {
         bool did;
         SC_TRY(sc_session_step(session, &did));
-        idle = did ? 0 : idle + 1;
-        if (!did) {
-            sc_session_pause(session, idle);
+        if (did) {
+            idle = 0;
+        } else {
+            sc_session_pause(session, idle++);
         }
     }
     return sc_world_agree(session->world, SC_OK); /* nobody leaves while another still listens to it */

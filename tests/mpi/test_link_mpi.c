@@ -2,6 +2,9 @@
  * The cases of links between processes, under mpirun with 1 to 3 ranks; SC_LINK says which kind of link. One argument names another program to be:
  *   abort   rank 1 ends the job with exit code 7 while the others wait for its message
  *   alone   the environment says several ranks, MPI says 1: refused */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <sched.h>
+
 #include "tests/mpi/link_cases.h"
 
 #include "comm/world_table.h"
@@ -142,6 +145,16 @@ static void check_kind(struct sc_world *world)
     }
 }
 
+/* Ranks that need not share cores spin before they sleep, whatever their links are; tests do not bind ranks. */
+static void check_spinning(const struct sc_world *world)
+{
+    int local, n_local;
+    cpu_set_t cpus;
+    sc_world_local(world, &local, &n_local);
+    CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+    CHECK((CPU_COUNT(&cpus) >= n_local) == (world->spin_ns > 0));
+}
+
 int main(int argc, char **argv)
 {
     struct sc_world *world = NULL;
@@ -151,5 +164,6 @@ int main(int argc, char **argv)
     CHECK(sc_world_launched());
     CHECK(sc_world_open_mpi(&world) == SC_OK);
     check_kind(world);
+    check_spinning(world);
     return argc > 1 ? run_abort(world) : run_cases(world);
 }
