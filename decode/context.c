@@ -11,11 +11,28 @@ static void limit(int64_t *context, int64_t rows)
     *context = rows > 0 && rows < *context ? rows : *context;
 }
 
-/* RotaryEmbedding-23 looks position_ids (3) up in cos_cache (1). */
-static bool is_table_lookup(const struct sc_graph *graph, const struct sc_node *node)
+/* Operators that look positions up in a table of cosines: which input that is. RotaryEmbedding-23 does when it has
+ * position_ids (3). */
+static const struct {
+    const char *domain, *op;
+    int positions, table; /* inputs; positions -1: of its own making */
+} lookups[] = {{"", "RotaryEmbedding", 3, 1}, {"com.microsoft", "GroupQueryAttention", -1, 7}};
+
+static bool has_input(const struct sc_node *node, int i)
 {
-    return strcmp(node->op, "RotaryEmbedding") == 0 && node->domain[0] == '\0' && node->n_in > 3 && node->in[3] >= 0 &&
-        graph->values[node->in[1]].weight >= 0;
+    return i < 0 || (i < node->n_in && node->in[i] >= 0);
+}
+
+/* The weight that is such a table, or -1. */
+static int find_table(const struct sc_graph *graph, const struct sc_node *node)
+{
+    for (size_t l = 0; l < sizeof lookups / sizeof lookups[0]; l++) {
+        if (strcmp(node->op, lookups[l].op) == 0 && strcmp(node->domain, lookups[l].domain) == 0 &&
+            has_input(node, lookups[l].positions) && has_input(node, lookups[l].table)) {
+            return graph->values[node->in[lookups[l].table]].weight;
+        }
+    }
+    return -1;
 }
 
 static int64_t graph_context(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs)
@@ -25,8 +42,9 @@ static int64_t graph_context(const struct sc_graph *graph, int n_pairs, const st
         limit(&context, pairs[p].capacity);
     }
     for (int n = 0; n < graph->n_nodes; n++) {
-        if (is_table_lookup(graph, &graph->nodes[n])) {
-            limit(&context, graph->weights[graph->values[graph->nodes[n].in[1]].weight].shape.dims[0]);
+        const int table = find_table(graph, &graph->nodes[n]);
+        if (table >= 0 && graph->weights[table].shape.rank > 0) {
+            limit(&context, graph->weights[table].shape.dims[0]);
         }
     }
     return context;

@@ -33,24 +33,31 @@ static enum sc_status add_pair(struct sc_finder *finder, int in, int out, struct
     return SC_OK;
 }
 
+/* A dim of a state, of its input or of its output: exporters name dims that their operators know. Negative: neither
+ * says. */
+static int64_t state_dim(const struct sc_finder *finder, int in, int out, int axis)
+{
+    const struct sc_fact *from = &finder->graph->values[in].fact, *to = &finder->graph->values[out].fact;
+    return from->dims[axis] < 0 && to->rank == from->rank ? to->dims[axis] : from->dims[axis];
+}
+
 /* A cache that an operator can append to in place: [batch, heads, positions, width] with known heads and width, read by
  * it alone. */
 static bool can_be_paged(const struct sc_finder *finder, int in, int out)
 {
     const struct sc_fact *fact = in < 0 ? NULL : &finder->graph->values[in].fact;
     return fact && out >= 0 && finder->is_input[in] && finder->is_output[out] && finder->readers[in] == 1 &&
-        sc_pairs_find_input(finder->pairs, finder->n, in) < 0 && fact->rank == 4 && fact->dims[1] > 0 &&
-        fact->dims[3] > 0 && sc_type_is_float(fact->type);
+        sc_pairs_find_input(finder->pairs, finder->n, in) < 0 && fact->rank == 4 && state_dim(finder, in, out, 1) > 0 &&
+        state_dim(finder, in, out, 3) > 0 && sc_type_is_float(fact->type);
 }
 
 static enum sc_status add_paged(struct sc_finder *finder, int node, int in, int out, bool keys, int64_t capacity)
 {
-    const struct sc_fact *fact = &finder->graph->values[in].fact;
     return add_pair(finder, in, out,
         (struct sc_state_pair){.node = node,
             .kind = SC_STATE_PAGED,
-            .heads = fact->dims[1],
-            .width = fact->dims[3],
+            .heads = state_dim(finder, in, out, 1),
+            .width = state_dim(finder, in, out, 3),
             .keys = keys,
             .capacity = capacity});
 }
@@ -65,11 +72,22 @@ static int node_out(const struct sc_node *node, int o)
     return o < node->n_out ? node->out[o] : -1;
 }
 
-/* Attention-23: past_key (4) → present_key (1), past_value (5) → present_value (2). */
+/* Operators that append keys and values: past_key, past_value → present_key (1), present_value (2). */
+static const struct {
+    const char *domain, *op;
+    int key, value;
+} caching[] = {{"", "Attention", 4, 5}, {"com.microsoft", "GroupQueryAttention", 3, 4}};
+
 static enum sc_status find_attention(struct sc_finder *finder, int n)
 {
     const struct sc_node *node = &finder->graph->nodes[n];
-    const int key = node_in(node, 4), value = node_in(node, 5);
+    int key = -1, value = -1;
+    for (size_t c = 0; c < sizeof caching / sizeof caching[0]; c++) {
+        if (strcmp(node->domain, caching[c].domain) == 0 && strcmp(node->op, caching[c].op) == 0) {
+            key = node_in(node, caching[c].key);
+            value = node_in(node, caching[c].value);
+        }
+    }
     if (can_be_paged(finder, key, node_out(node, 1)) && can_be_paged(finder, value, node_out(node, 2)) &&
         finder->readers[node->out[1]] == 0 && finder->readers[node->out[2]] == 0) {
         SC_TRY(add_paged(finder, n, key, node->out[1], true, 0));
@@ -131,13 +149,14 @@ static bool name_of_output(const char *in, char *out, size_t bytes)
 
 /* The dims of a state that holds nothing yet: what grows is 0. Two symbols at most: the batch, which is one, and the
  * length. */
-static void empty_dims(const struct sc_fact *fact, struct sc_state_pair *pair)
+static void empty_dims(const struct sc_finder *finder, int in, int out, struct sc_state_pair *pair)
 {
-    const bool joined = fact->rank == 5; /* [2, batch, heads, positions, width] */
+    pair->rank = finder->graph->values[in].fact.rank;
+    const bool joined = pair->rank == 5; /* [2, batch, heads, positions, width] */
     const int batch_axis = joined ? 1 : 0;
-    pair->rank = fact->rank;
-    for (int d = 0; d < fact->rank; d++) {
-        pair->dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : d == batch_axis ? 1 : 0;
+    for (int d = 0; d < pair->rank; d++) {
+        const int64_t dim = state_dim(finder, in, out, d);
+        pair->dims[d] = dim >= 0 ? dim : d == batch_axis ? 1 : 0;
     }
 }
 
@@ -161,7 +180,7 @@ static enum sc_status find_named(struct sc_finder *finder)
             return sc_fail(SC_BAD_MODEL, "state '%s' has no declared rank", value->name);
         }
         struct sc_state_pair pair = {.node = -1, .kind = SC_STATE_DENSE};
-        empty_dims(&value->fact, &pair);
+        empty_dims(finder, in, out, &pair);
         SC_TRY(add_pair(finder, in, out, pair));
     }
     return SC_OK;
@@ -204,11 +223,7 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
         if (node->dead) {
             continue;
         }
-        if (is_op(node, "Attention")) {
-            SC_TRY(find_attention(&finder, m));
-        } else if (is_op(node, "TensorScatter")) {
-            SC_TRY(find_scatter(&finder, m));
-        }
+        SC_TRY(is_op(node, "TensorScatter") ? find_scatter(&finder, m) : find_attention(&finder, m));
     }
     SC_TRY(find_named(&finder));
     *n = finder.n;

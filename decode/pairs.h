@@ -7,8 +7,8 @@
 #include "runtime/state.h"
 
 /* Finds state pairs of a decoder; what passes have put together counts too (sc_decode_rewrite). In order:
- *   - by the operator that joins them: Attention-23 with past_key and past_value, TensorScatter-24 whose cache is read
- * by Attention alone: paged, appended to in place;
+ *   - by the operator that joins them: Attention-23 and GroupQueryAttention with past_key and past_value,
+ * TensorScatter-24 whose cache is read by Attention alone: paged, appended to in place;
  *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense.
  * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL
  * naming it. No pair at all is SC_OK with *n == 0. */

@@ -4,6 +4,7 @@
 
 #include "decode/feeds.h"
 #include "decode/pairs.h"
+#include "ops/kernels/kernels.h"
 #include "passes/passes.h"
 
 /* A state that is made anew each step: what grows is as long as the past. */
@@ -40,6 +41,20 @@ static enum sc_status describe(struct sc_model *model, int n_pairs, const struct
     return SC_OK;
 }
 
+/* A cache grows along one dim. Where more are unknown, the operator that joins it knows them. */
+static bool needs_facts(int n_pairs, const struct sc_state_pair *pairs)
+{
+    bool needs = false;
+    for (int p = 0; p < n_pairs; p++) {
+        int grows = 0;
+        for (int d = 0; pairs[p].kind == SC_STATE_DENSE && d < pairs[p].rank; d++) {
+            grows += pairs[p].dims[d] == 0;
+        }
+        needs |= grows > 1;
+    }
+    return needs;
+}
+
 enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int *n, struct sc_state_pair **pairs)
 {
     struct sc_pass_options options = {.given = given};
@@ -51,5 +66,8 @@ enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int 
         SC_TRY(describe(model, *n, *pairs, &options, &inputs));
     }
     SC_TRY(sc_passes_rewrite(model, &options));
+    if (needs_facts(*n, *pairs)) {
+        SC_TRY(sc_pass_infer(model->graph, sc_kernels_at(SC_ISA_BASE)));
+    }
     return sc_pairs_find(model, n, pairs);
 }

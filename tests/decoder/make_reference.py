@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Greedy tokens and logits of a decoder by ONNX Runtime on one thread, as decoder_test reads them.
 
-usage: make_reference.py MODEL.onnx FOLDER [--prompts N] [--steps N]
+usage: make_reference.py MODEL.onnx FOLDER [--prompts N] [--steps N] [--rows N]
 
 Prompts are random ids, by a fixed seed. Writes FOLDER/reference.json: per prompt the ids, the greedy tokens and the five largest
-logits of every step; and FOLDER/logits.npy: whole rows of the first prompt.
+logits of every step; and FOLDER/logits.npy: whole rows of the first prompt. A genai_config.json beside the model says how wide
+a cache is whose width the model only names.
 """
 import argparse
 import json
@@ -15,8 +16,14 @@ import numpy as np
 import onnxruntime
 
 
+TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+
+
 class Decoder:
     def __init__(self, path):
+        config = pathlib.Path(path).parent / "genai_config.json"
+        model = json.loads(config.read_text())["model"] if config.exists() else {}
+        self.named = {"batch": 1, "batch_size": 1, "kv_cache_dim": model.get("decoder", {}).get("head_size", 0)}
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
@@ -32,8 +39,7 @@ class Decoder:
         return "updated_" + name if "updated_" + name in self.outputs else None
 
     def empty(self, value):
-        grows = {name for name in value.shape if isinstance(name, str)} - {"batch", "batch_size"}
-        return np.zeros([0 if dim in grows else dim if isinstance(dim, int) else 1 for dim in value.shape], np.float32)
+        return np.zeros([dim if isinstance(dim, int) else self.named.get(dim, 0) for dim in value.shape], TYPES[value.type])
 
     def run(self, prompt, steps):
         state = {i.name: self.empty(i) for i in self.inputs if i.name in self.states}
@@ -62,6 +68,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--prompts", type=int, default=4)
     parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--rows", type=int, default=64)
     options = parser.parse_args()
     decoder = Decoder(options.model)
     vocabulary = decoder.session.get_outputs()[0].shape[-1]
@@ -73,9 +80,9 @@ def main():
         rows = decoder.run(ids, options.steps)
         top = np.argsort(-rows, axis=1, kind="stable")[:, :5]
         prompts.append({"ids": ids, "greedy": top[:, 0].tolist(),
-                        "top5": [[[int(i), float(row[i])] for i in best] for row, best in zip(rows, top)]})
+                        "top5": [[[int(i), round(float(row[i]), 6)] for i in best] for row, best in zip(rows, top)]})
         if p == 0:
-            np.save(options.folder / "logits.npy", rows[:64])
+            np.save(options.folder / "logits.npy", rows[: options.rows])
     (options.folder / "reference.json").write_text(json.dumps(prompts, separators=(",", ":")))
 
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about which inputs and outputs are one state. */
 #include "decode/pairs.h"
+#include "decode/context.h"
+#include "decode/rewrite.h"
 #include "graph_case.h"
 
 static const struct sc_state_pair *pair_of(
@@ -60,6 +62,29 @@ static void scatter_joins_caches_with_their_capacity(void **state)
     assert_true(key->kind == SC_STATE_PAGED && key->keys && value->kind == SC_STATE_PAGED && !value->keys);
     assert_int_equal(key->capacity, 8);
     assert_string_equal(model->graph->nodes[value->node].op, "TensorScatter");
+    sc_model_close(model);
+}
+
+/* The exporter names the width of a cache, which the operator knows, and has a table of 256 positions. */
+static void group_query_joins_caches_of_a_named_width(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../genai/llama");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_decode_rewrite(model, NULL, &n, &pairs));
+    assert_int_equal(n, 4);
+    const struct sc_state_pair *key = pair_of(model, pairs, n, "past_key_values.1.key", "present.1.key");
+    const struct sc_state_pair *value = pair_of(model, pairs, n, "past_key_values.1.value", "present.1.value");
+    assert_true(key->kind == SC_STATE_PAGED && key->keys && value->kind == SC_STATE_PAGED && !value->keys);
+    assert_int_equal(key->heads, 2);
+    assert_int_equal(key->width, 16);
+    int64_t context = 0;
+    assert_ok(sc_context_settle(model->graph, n, pairs, &context));
+    assert_int_equal(context, 256);
+    context = 257;
+    assert_fails(SC_BAD_USAGE, "a context of 257 positions was asked for, the model has room for 256",
+        sc_context_settle(model->graph, n, pairs, &context));
     sc_model_close(model);
 }
 
@@ -134,6 +159,7 @@ int main(void)
         cmocka_unit_test(attention_joins_keys_and_values),
         cmocka_unit_test(a_cache_that_others_read_is_found_by_name),
         cmocka_unit_test(scatter_joins_caches_with_their_capacity),
+        cmocka_unit_test(group_query_joins_caches_of_a_named_width),
         cmocka_unit_test(names_of_exporters_join_dense_states),
         cmocka_unit_test(joined_caches_have_their_batch_second),
         cmocka_unit_test(a_state_without_its_output_is_refused),

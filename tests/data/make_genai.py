@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes small decoders with random weights as the model builder of onnxruntime-genai exports them, one folder each, with what
+ONNX Runtime makes of them (tests/decoder/make_reference.py).
+
+usage: make_genai.py FOLDER [NAME...]     needs onnxruntime-genai 0.18, torch 2.13, transformers 5, onnxruntime 1.32
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import tokenizers
+import torch
+import transformers
+
+HERE = pathlib.Path(__file__).parent
+SIZES = dict(vocab_size=80, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+             max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+# name: configuration, what it has beside SIZES, precision, options of the builder
+FORMS = {
+    "llama": ("LlamaConfig", {"head_dim": 16}, "fp32", []),
+}
+
+
+def checkpoint(folder, kind, sizes):
+    torch.manual_seed(24)
+    model = transformers.AutoModelForCausalLM.from_config(getattr(transformers, kind)(**{**SIZES, **sizes})).float()
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.25)
+    model.save_pretrained(folder)
+    words = ["<pad>", "<s>", "</s>"] + [chr(32 + i) for i in range(3, SIZES["vocab_size"])]
+    letters = tokenizers.Tokenizer(tokenizers.models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=[]))
+    letters.decoder = tokenizers.decoders.Fuse()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=letters, bos_token="<s>", eos_token="</s>").save_pretrained(folder)
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    for name in sys.argv[2:] or FORMS:
+        kind, sizes, precision, options = FORMS[name]
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint(folder, kind, sizes)
+            subprocess.run([sys.executable, "-m", "onnxruntime_genai.models.builder", "-i", folder, "-o", out / name, "-p", precision,
+                            "-e", "cpu", "-c", folder, "--extra_options", "hf_token=false", *options], check=True)
+        subprocess.run([sys.executable, HERE.parent / "decoder" / "make_reference.py", out / name / "model.onnx", out / name,
+                        "--prompts", "2", "--steps", "84", "--rows", "16"], check=True)
+
+
+if __name__ == "__main__":
+    main()
