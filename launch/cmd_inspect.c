@@ -8,9 +8,11 @@
 #include "decode/pairs.h"
 #include "decode/rewrite.h"
 #include "launch/app.h"
+#include "launch/dump.h"
 #include "ops/op.h"
 #include "ops/schema.h"
 #include "passes/passes.h"
+#include "runtime/planning.h"
 
 struct sc_op_count {
     const char *domain, *op;
@@ -144,11 +146,33 @@ static enum sc_status inspect(struct sc_model *model)
     return status == SC_OK ? sc_check_graph(model->graph) : status;
 }
 
+/* As a session does, for a decoder whose states are where it finds them. */
+static enum sc_status run_passes(struct sc_model *model)
+{
+    const struct sc_kernels *kernels;
+    struct sc_state_pair *pairs;
+    bool *is_state;
+    int n;
+    SC_TRY(sc_kernels_best(&kernels));
+    SC_TRY(sc_decode_rewrite(model, NULL, &n, &pairs));
+    SC_TRY(sc_planning_mark_states(model, n, pairs, &model->arena, &is_state));
+    SC_TRY(sc_passes_run(model, kernels));
+    model->n_functions = 0; /* they have become their nodes */
+    return SC_OK;
+}
+
 enum sc_status sc_command_inspect(struct sc_app *app)
 {
     struct sc_model *model;
+    const bool dumps = sc_options_flag(app->options, "dump"), passes = sc_options_flag(app->options, "passes");
+    if (passes && !dumps) {
+        return sc_fail(SC_BAD_USAGE, "option '--passes' goes with --dump");
+    }
     SC_TRY(sc_model_open(sc_options_text(app->options, "model"), &model));
-    const enum sc_status status = inspect(model);
+    enum sc_status status = passes ? run_passes(model) : SC_OK;
+    if (status == SC_OK) {
+        status = dumps ? sc_dump(model) : inspect(model);
+    }
     sc_model_close(model);
     return status;
 }

@@ -67,6 +67,15 @@ int sc_graph_find(const struct sc_graph *graph, const char *name)
     return (int)sc_map_get(&graph->names, name, strlen(name), -1);
 }
 
+const char *sc_graph_value_name(const struct sc_graph *graph, int value)
+{
+    while (graph->values[value].place == SC_PLACE_OUTER && graph->outer) {
+        value = graph->values[value].outer;
+        graph = graph->outer;
+    }
+    return graph->values[value].name;
+}
+
 /* Makes room for one more entry in an array of the graph. */
 static enum sc_status grow(struct sc_arena *arena, void **array, int n, int *capacity, size_t size)
 {

@@ -122,6 +122,9 @@ struct sc_graph {
 /* The index of a value by name, or -1. */
 int sc_graph_find(const struct sc_graph *graph, const char *name);
 
+/* The name of a value where it is defined: passes may have moved what a body captures to a value of another name. */
+const char *sc_graph_value_name(const struct sc_graph *graph, int value);
+
 /* Appends; returns the new index in *index. Fails with SC_NO_MEMORY. A value's name must be new. */
 enum sc_status sc_graph_add_value(struct sc_graph *graph, const char *name, int *index);
 enum sc_status sc_graph_add_weight(struct sc_graph *graph, const struct sc_weight *weight, int value);

@@ -5,16 +5,6 @@
 #include "model/load.h"
 #include "model/write.h"
 
-/* The name of a value where it is defined, which passes may have moved it to. */
-static const char *name_of(const struct sc_graph *graph, int value)
-{
-    while (graph->values[value].place == SC_PLACE_OUTER && graph->outer) {
-        value = graph->values[value].outer;
-        graph = graph->outer;
-    }
-    return graph->values[value].name;
-}
-
 static enum sc_status write_names(
     struct sc_writer *writer, const struct sc_graph *graph, int n, const int *values, char ***names)
 {
@@ -23,7 +13,7 @@ static enum sc_status write_names(
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < n; i++) {
-        (*names)[i] = sc_write_text(values[i] < 0 ? "" : name_of(graph, values[i]));
+        (*names)[i] = sc_write_text(values[i] < 0 ? "" : sc_graph_value_name(graph, values[i]));
     }
     return SC_OK;
 }

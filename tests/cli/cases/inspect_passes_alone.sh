@@ -1,0 +1,1 @@
+stagecoach inspect model.onnx --passes
