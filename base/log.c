@@ -28,8 +28,10 @@ void sc_log_write(const struct sc_log *log, enum sc_log_level level, const char 
         return;
     }
     char line[LINE_BYTES];
-    const int head = log->rank < 0 ? snprintf(line, sizeof line, "stagecoach: %s", marks[level])
-                                   : snprintf(line, sizeof line, "stagecoach[%d]: %s", log->rank, marks[level]);
+    const char *before = log->before ? log->before : "";
+    const int head = log->rank < 0
+        ? snprintf(line, sizeof line, "%sstagecoach: %s", before, marks[level])
+        : snprintf(line, sizeof line, "%sstagecoach[%d]: %s", before, log->rank, marks[level]);
     size_t length = head < 0 ? 0 : (size_t)head;
     va_list args;
     va_start(args, format);
@@ -38,7 +40,7 @@ void sc_log_write(const struct sc_log *log, enum sc_log_level level, const char 
     if (body > 0) {
         length += strlen(line + length);
     }
-    make_printable(line, length);
+    make_printable(line + strlen(before), length - strlen(before));
     line[length++] = '\n';
     /* A log that cannot be written has nowhere to say so. */
     ssize_t written;

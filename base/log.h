@@ -12,6 +12,7 @@ struct sc_log {
     enum sc_log_level level;
     int rank; /* -1: do not name it */
     int speaks;
+    const char *before; /* goes before each line, to clear what else is drawn there; NULL: nothing */
 };
 
 void sc_log_write(const struct sc_log *log, enum sc_log_level level, const char *format, ...)

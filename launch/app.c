@@ -46,8 +46,9 @@ bool sc_app_watched(const struct sc_app *app)
     return told ? strcmp(told, "1") == 0 : !sc_world_launched() && isatty(STDERR_FILENO);
 }
 
-void sc_app_print_error(const struct sc_app *app)
+void sc_app_print_error(struct sc_app *app)
 {
+    sc_progress_end(&app->progress);
     const struct sc_error *error = sc_error_last();
     char line[SC_ERROR_TEXT + 256], where[128] = "";
     const bool several = app->world && sc_world_size(app->world) > 1;
@@ -114,6 +115,9 @@ enum sc_status sc_app_open_world(struct sc_app *app)
         app->log.rank = sc_world_size(app->world) > 1 ? sc_world_rank(app->world) : -1;
         app->log.speaks = sc_world_rank(app->world) == 0;
     }
+    const bool watched = status == SC_OK && sc_app_watched(app);
+    app->progress.on = watched && sc_app_is_root(app);
+    app->log.before = watched ? SC_PROGRESS_CLEAR : NULL; /* another rank's line may come while the bar is up */
     app->start_memory_bytes = sc_memory_peak_bytes();
     return status;
 }
@@ -131,12 +135,41 @@ enum sc_status sc_app_open_model(const struct sc_app *app, const char *path, str
     return sc_session_open_model(app->world, path, &app->log, model);
 }
 
-/* In MiB: ranges that two steps pack come twice, so the last parts may go beyond what was thought. */
+/* The bar of `what`, unless another one of the command is up. */
+static void show_bytes(struct sc_app *app, const char *what, int64_t done_bytes, int64_t all_bytes)
+{
+    struct sc_progress *bar = &app->progress;
+    if (!bar->what) {
+        sc_progress_begin(bar, what, all_bytes, true);
+    }
+    sc_world_away(app->world, true); /* whoever watches may have stopped the terminal */
+    sc_progress_set(bar, bar->what == what ? done_bytes : 0);
+    sc_world_away(app->world, false);
+}
+
 static void show_streaming(void *arg, int64_t done_bytes, int64_t all_bytes)
 {
-    struct sc_progress *bar = arg;
-    bar->total = all_bytes >> 20;
-    sc_progress_set(bar, done_bytes < all_bytes ? done_bytes >> 20 : bar->total);
+    show_bytes(arg, "sending weights", done_bytes, all_bytes);
+}
+
+static void show_tick(void *arg, int64_t done_bytes, int64_t all_bytes)
+{
+    struct sc_app *app = arg;
+    if (all_bytes > 0) {
+        show_bytes(app, "loading", done_bytes, all_bytes);
+    } else if (app->progress.what && app->progress.total == 0) { /* one that counts seconds */
+        sc_world_away(app->world, true);
+        sc_progress_set(&app->progress, 0);
+        sc_world_away(app->world, false);
+    }
+}
+
+void sc_app_opened(struct sc_app *app, const char *what, int64_t total)
+{
+    sc_progress_end(&app->progress);
+    if (what) {
+        sc_progress_begin(&app->progress, what, total, false);
+    }
 }
 
 void sc_app_session_options(struct sc_app *app, struct sc_session_options *session)
@@ -145,10 +178,11 @@ void sc_app_session_options(struct sc_app *app, struct sc_session_options *sessi
     sc_options_settings(app->options, session);
     session->trace_events = sc_options_text(app->options, "trace") ? SC_TRACE_EVENTS : 0;
     session->log = app->log;
-    app->streaming = (struct sc_progress){
-        .on = sc_app_is_root(app) && sc_app_watched(app), .what = "sending weights to other ranks, MiB"};
-    session->show_streaming = show_streaming;
-    session->show_arg = &app->streaming;
+    if (app->progress.on) {
+        session->show_streaming = show_streaming;
+        session->show_tick = show_tick;
+        session->show_arg = app;
+    }
     session->watchdog = app->watchdog;
     session->start_memory_bytes = app->start_memory_bytes;
 }

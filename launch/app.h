@@ -17,7 +17,7 @@ struct sc_app {
     char who[32]; /* begins the lines of the watchdog */
     struct sc_watchdog *watchdog; /* NULL: none, as for one rank alone */
     struct sc_log log;
-    struct sc_progress streaming; /* the bar of weights that go to other ranks */
+    struct sc_progress progress; /* the one bar of the job, on rank 0 where somebody watches */
     int64_t start_memory_bytes; /* this rank's, once MPI is there and before anything is loaded */
 };
 
@@ -25,7 +25,7 @@ struct sc_app {
 int sc_app_exit_code(enum sc_status status);
 
 /* "stagecoach COMMAND: rank R on HOST: text" to stderr in one write, from the error of this thread. */
-void sc_app_print_error(const struct sc_app *app);
+void sc_app_print_error(struct sc_app *app);
 
 /* Pushes out what was printed to stdout; SC_IO when any of it could not be written. */
 enum sc_status sc_app_flush(void);
@@ -47,6 +47,9 @@ enum sc_status sc_app_run(
 
 /* Collective, after sc_app_run: --trace FILE, when given. */
 enum sc_status sc_app_write_trace(const struct sc_app *app, struct sc_session *session);
+
+/* A session is open. The bar of its loading ends; one of `what` begins, NULL: none. */
+void sc_app_opened(struct sc_app *app, const char *what, int64_t total);
 
 bool sc_app_is_root(const struct sc_app *app); /* rank 0 */
 bool sc_app_watched(const struct sc_app *app); /* a person sees stderr: progress bars make sense */

@@ -27,6 +27,7 @@ struct sc_bencher {
     const struct sc_value **outputs;
     int64_t *tokens; /* of the prompt */
     struct sc_bench_table table;
+    int64_t n_measured;
     struct sc_report_file report;
 };
 
@@ -36,6 +37,12 @@ static struct sc_bench_row *new_row(struct sc_bencher *bencher, const char *unit
     row->unit = unit;
     row->n_runs = (int)sc_options_int(bencher->app->options, "repetitions");
     return row;
+}
+
+/* One step of the bar. */
+static void measured(struct sc_bencher *bencher)
+{
+    sc_progress_set(&bencher->app->progress, ++bencher->n_measured);
 }
 
 /* n microbatches, `in_flight` at a time; the time from the first submit to the last result. */
@@ -52,6 +59,7 @@ static enum sc_status run_many(struct sc_bencher *bencher, int64_t n, int in_fli
         SC_TRY(sc_session_next(bencher->session, bencher->outputs));
     }
     *ns = sc_clock_ns() - start;
+    measured(bencher);
     return SC_OK;
 }
 
@@ -84,6 +92,7 @@ static enum sc_status run_text(struct sc_bencher *bencher, int64_t n_prompt, int
     SC_TRY(sc_decoder_generate(bencher->decoder, bencher->tokens, n_prompt, &generation));
     *per_second = n_predict > 0 ? (double)(generation.n_made - 1) * 1e9 / (double)generation.made_ns
                                 : (double)n_prompt * 1e9 / (double)generation.prompt_ns;
+    measured(bencher);
     return SC_OK;
 }
 
@@ -116,6 +125,15 @@ static enum sc_status bench_decoder(struct sc_bencher *bencher)
         SC_TRY(bench_text(bencher, "pp", n_prompt, 0));
     }
     return n_gen > 0 ? bench_text(bencher, "tg", 1, n_gen + 1) : SC_OK;
+}
+
+/* How many steps there will be: each test warms up once. */
+static int64_t count_measures(const struct sc_bencher *bencher)
+{
+    const struct sc_options *options = bencher->app->options;
+    const int n_tests =
+        !bencher->decoder ? 2 : (sc_options_int(options, "n-prompt") > 0) + (sc_options_int(options, "n-gen") > 0);
+    return n_tests * (sc_options_int(options, "repetitions") + 1);
 }
 
 static enum sc_status drive(void *arg)
@@ -180,11 +198,14 @@ static enum sc_status bench(struct sc_bencher *bencher)
     SC_TRY(open_model(bencher));
     sc_report_file_ready(&bencher->report);
     SC_TRY(sc_kernels_best(&kernels));
+    sc_app_opened(app, NULL, 0);
     if (sc_app_is_root(app)) {
         SC_TRY(sc_report_plan(bencher->session, bencher->model, stderr));
     }
+    sc_app_opened(app, "measuring", count_measures(bencher));
     const enum sc_status status = sc_app_run(app, bencher->session, drive, bencher);
     sc_report_file_ran(&bencher->report);
+    sc_progress_end(&app->progress);
     const struct sc_error failed = *sc_error_last();
     if (sc_app_is_root(app) && status == SC_OK) {
         bencher->table.model = sc_options_text(app->options, "model");

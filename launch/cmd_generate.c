@@ -230,6 +230,7 @@ static enum sc_status generate(struct sc_generator *generator)
     SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &generator->report)));
     SC_TRY(open_decoder(generator));
     sc_report_file_ready(&generator->report);
+    sc_app_opened(app, NULL, 0); /* what follows is text as it comes */
     struct sc_session *session = sc_decoder_session(generator->decoder);
     if (sc_app_is_root(app)) {
         SC_TRY(sc_report_plan(session, generator->model, stderr));

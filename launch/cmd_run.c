@@ -90,6 +90,7 @@ static enum sc_status drive(void *arg)
     SC_TRY(sc_session_submit(runner->session, &microbatch, runner->inputs.values));
     SC_TRY(sc_session_next(runner->session, values));
     sc_report_file_ran(&runner->report);
+    sc_progress_end(&runner->app->progress);
     return deliver(runner, values);
 }
 
@@ -126,6 +127,7 @@ static enum sc_status run(struct sc_runner *runner)
     options.given_inputs = runner->inputs.given;
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
     sc_report_file_ready(&runner->report);
+    sc_app_opened(app, "running", 0);
     const enum sc_status status = sc_app_run(app, runner->session, drive, runner);
     const struct sc_error failed = *sc_error_last();
     if (sc_options_given(app->options, "report")) { /* together, also when rank 0's part has failed */

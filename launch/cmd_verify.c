@@ -286,14 +286,14 @@ static enum sc_status open_report(struct sc_verifier *verifier)
 }
 
 /* One case on all ranks; a failure of it is told, and is none of the job. */
-static enum sc_status take_case(struct sc_verifier *verifier, const char *folder, struct sc_progress *progress)
+static enum sc_status take_case(struct sc_verifier *verifier, const char *folder)
 {
     struct sc_app *app = verifier->app;
     verifier->folder = folder;
     verifier->bits = SC_DIGEST_START;
     SC_TRY(verifier->reported ? sc_json_add(verifier->reported, NULL, false, &verifier->at) : SC_OK);
     const enum sc_status status = verify_case(verifier);
-    sc_progress_clear(progress);
+    sc_progress_clear(&app->progress);
     SC_TRY(verifier->at ? report_case(verifier, status) : SC_OK);
     if (sc_app_is_root(app)) {
         tell(verifier, status);
@@ -345,13 +345,12 @@ static enum sc_status verify_all(struct sc_verifier *verifier)
     }
     SC_TRY(share_cases(verifier));
     SC_TRY(sc_world_agree(app->world, open_report(verifier)));
-    struct sc_progress progress = {
-        .on = sc_app_is_root(app) && sc_app_watched(app), .what = "verifying", .total = verifier->cases.n};
+    sc_app_opened(app, "verifying", verifier->cases.n);
     for (int c = 0; c < verifier->cases.n; c++) {
-        SC_TRY(take_case(verifier, verifier->cases.name[c], &progress));
-        sc_progress_set(&progress, c + 1);
+        SC_TRY(take_case(verifier, verifier->cases.name[c]));
+        sc_progress_set(&app->progress, c + 1);
     }
-    sc_progress_clear(&progress);
+    sc_progress_end(&app->progress);
     if (sc_app_is_root(app)) {
         print_last_line(verifier);
     }

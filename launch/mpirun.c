@@ -321,6 +321,7 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
         }
         if (n_ready > 0 && ready[1].revents) {
             ready[1].fd = more(child->out, data, sizeof data, &bytes) ? child->out : -1;
+            sc_mpirun_output_clear_bar(&output);
             if (status == SC_OK && (status = pass_stdout(data, bytes)) != SC_OK) {
                 (void)kill(child->pid, SIGTERM);
             }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/progress.h"
+
 #define DASHES 60 /* Open MPI draws 74 or more */
 
 static void put(const struct sc_mpirun_output *output, const char *data, size_t bytes)
@@ -59,11 +61,20 @@ static bool put_killed(struct sc_mpirun_output *output)
     return true;
 }
 
+void sc_mpirun_output_clear_bar(struct sc_mpirun_output *output)
+{
+    if (output->bar) {
+        put(output, SC_PROGRESS_CLEAR, sizeof SC_PROGRESS_CLEAR - 1);
+        output->bar = false;
+    }
+}
+
 static void end_block(struct sc_mpirun_output *output)
 {
     static const char *const noise[] = {"returned\na non-zero exit code", "exited with non-zero status",
         "MPI_ABORT was invoked on rank", "exited with non-zero code"};
     bool is_noise = false;
+    sc_mpirun_output_clear_bar(output);
     output->held[output->n_held < sizeof output->held ? output->n_held : sizeof output->held - 1] = '\0';
     for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
         is_noise = is_noise || strstr(output->held, noise[i]) != NULL;
@@ -114,9 +125,41 @@ static void hold(struct sc_mpirun_output *output, char byte)
     }
 }
 
+/* A line ends where the next one begins: after a newline, and after a return, with which a bar ends. NULL: later. */
+static const char *line_end(const char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (data[i] == '\n' || data[i] == '\r') {
+            return data + i;
+        }
+    }
+    return NULL;
+}
+
+/* The last place where a bar is drawn or taken away, or NULL. */
+static const char *find_bar(const char *data, size_t bytes)
+{
+    const size_t clear = sizeof SC_PROGRESS_CLEAR - 1;
+    for (size_t at = bytes; at >= clear; at--) {
+        if (memcmp(data + at - clear, SC_PROGRESS_CLEAR, clear) == 0) {
+            return data + at;
+        }
+    }
+    return NULL;
+}
+
 void sc_mpirun_output_feed(struct sc_mpirun_output *output, const char *data, size_t bytes)
 {
     size_t at = 0;
+    const char *bar = find_bar(data, bytes);
+    if (bar && !output->bar && bytes == sizeof SC_PROGRESS_CLEAR - 1) {
+        return; /* it was taken away already: what stands there now is somebody's text */
+    }
+    if (bar) {
+        const size_t left = bytes - (size_t)(bar - data);
+        const char *end = line_end(bar, left);
+        output->bar = left > 0 && (!end || *end == '\r');
+    }
     while (at < bytes) {
         if (output->state == SC_OUTPUT_LINE_START) {
             output->state = data[at] == '-' ? SC_OUTPUT_DASHES : SC_OUTPUT_IN_LINE;
@@ -126,7 +169,7 @@ void sc_mpirun_output_feed(struct sc_mpirun_output *output, const char *data, si
             hold(output, data[at++]);
             continue;
         }
-        const char *end = memchr(data + at, '\n', bytes - at);
+        const char *end = line_end(data + at, bytes - at);
         const size_t n = end ? (size_t)(end - data) + 1 - at : bytes - at;
         put(output, data + at, n);
         at += n;

@@ -3,6 +3,7 @@
 #ifndef SC_LAUNCH_MPIRUN_OUTPUT_H
 #define SC_LAUNCH_MPIRUN_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Open MPI puts its own messages on stderr, among the ranks' lines, as blocks between two lines of dashes:
@@ -15,12 +16,17 @@ struct sc_mpirun_output {
     int fd; /* where to */
     enum { SC_OUTPUT_LINE_START, SC_OUTPUT_IN_LINE, SC_OUTPUT_DASHES, SC_OUTPUT_BLOCK } state;
     int killed_by; /* the signal that ended a rank; 0: none has been */
+    bool bar; /* a rank's progress bar is on the screen */
     size_t n_held; /* bytes of a line of dashes or a block, not yet written */
     size_t line; /* where its last line begins */
     char held[8192];
 };
 
 void sc_mpirun_output_feed(struct sc_mpirun_output *output, const char *data, size_t bytes);
+
+/* Before a rank's stdout goes to the same terminal, which may overtake what takes the bar away. */
+void sc_mpirun_output_clear_bar(struct sc_mpirun_output *output);
+
 void sc_mpirun_output_end(struct sc_mpirun_output *output);
 
 #endif

@@ -122,7 +122,7 @@ static const struct sc_option_row options[] = {
     {"man", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(HELP), "print the manual page"},
     {"completion", NULL, NULL, SC_OPTION_CHOICE, "bash|zsh|fish", NULL, 0, 0, BIT(HELP),
         "print the completion script of a shell"},
-    {"progress", NULL, NULL, SC_OPTION_SWITCH, NULL, NULL, 0, 0, BIT(VERIFY) | BIT(LAUNCH),
+    {"progress", NULL, NULL, SC_OPTION_SWITCH, NULL, NULL, 0, 0, RUNS | BIT(LAUNCH),
         "show a progress bar; by default on a terminal"},
     {"log-level", NULL, NULL, SC_OPTION_CHOICE, "error|warn|info|debug", "info", 0, 0, CUTS | BIT(INSPECT),
         "what is said on stderr"},

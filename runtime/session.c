@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "passes/passes.h"
 #include "runtime/agree.h"
 #include "runtime/defaults.h"
 #include "runtime/planning.h"
 #include "runtime/stage.h"
+
+#define SC_TICK_NS 100000000
 
 static void bind_worker(void *arg, int worker)
 {
@@ -20,17 +23,54 @@ static void bind_worker(void *arg, int worker)
     }
 }
 
+/* The stages of this rank: bytes of weights that are there, of those that are planned. */
+static void count_loaded(const struct sc_session *session, int64_t *done_bytes, int64_t *all_bytes)
+{
+    for (int s = 0; s < session->n_stages; s++) {
+        int64_t own = 0, mapped = 0;
+        if (session->stages[s].program) {
+            sc_program_weight_bytes(session->stages[s].program, &own, &mapped);
+        }
+        *done_bytes += own + mapped;
+    }
+    for (int s = 0; s < session->plan->n_stages; s++) {
+        const struct sc_plan_stage *stage = &session->plan->stages[s];
+        *all_bytes += stage->ranks[0] == sc_world_rank(session->world) ? stage->weight_bytes : 0;
+    }
+    *done_bytes = *done_bytes < *all_bytes ? *done_bytes : *all_bytes; /* packed forms may be larger */
+}
+
+static void show_tick(struct sc_session *session)
+{
+    const struct sc_session_options *options = &session->options;
+    int64_t done_bytes = 0, all_bytes = 0;
+    if (!options->show_tick) {
+        return;
+    }
+    const int64_t now_ns = sc_clock_ns();
+    if (now_ns - session->shown_ns < SC_TICK_NS) {
+        return;
+    }
+    session->shown_ns = now_ns;
+    if (atomic_load_explicit(&session->activity.phase, memory_order_relaxed) == SC_PHASE_LOAD && session->plan) {
+        count_loaded(session, &done_bytes, &all_bytes);
+    }
+    options->show_tick(options->show_arg, done_bytes, all_bytes);
+}
+
 /* Between parts of long kernels messages go on. */
 static void progress(void *arg)
 {
     struct sc_session *session = arg;
     atomic_fetch_add_explicit(&session->activity.tick, 1, memory_order_relaxed);
+    show_tick(session);
     sc_world_progress(session->world);
 }
 
 void sc_session_pause(struct sc_session *session, int64_t idle_calls)
 {
     atomic_fetch_add_explicit(&session->activity.tick, 1, memory_order_relaxed);
+    show_tick(session);
     sc_world_pause(session->world, idle_calls);
 }
 

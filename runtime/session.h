@@ -50,6 +50,9 @@ struct sc_session_options {
     int64_t start_memory_bytes; /* of this rank: its peak before it opened the model; 0: taken when the session opens */
     void (*show_streaming)(
         void *arg, int64_t done_bytes, int64_t all_bytes); /* rank 0, weights for others; NULL: none */
+    /* Rank 0, worker 0, ten times a second at most, while it loads, computes and waits; all_bytes: weights that it
+     * loads, 0 once it has. NULL: none */
+    void (*show_tick)(void *arg, int64_t done_bytes, int64_t all_bytes);
     void *show_arg;
     struct sc_watchdog *watchdog; /* watches the session while it is open; NULL: nobody does */
     struct sc_log log;

@@ -80,6 +80,7 @@ struct sc_session {
     int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
     int64_t end_seq; /* other ranks: -1 until rank 0 said how many there were */
     int64_t sent_bytes, sent_messages;
+    int64_t shown_ns; /* when options.show_tick was called last */
     struct sc_arena tail_arena;
     struct sc_error failed; /* of the microbatch at hand */
 };

@@ -45,6 +45,14 @@ static void levels_and_ranks_decide(void **state)
     assert_string_equal(out, "");
 }
 
+static void what_is_drawn_on_the_line_is_cleared_first(void **state)
+{
+    (void)state;
+    char out[4096];
+    capture((struct sc_log){.rank = 1, .before = "\r\x1b[K"}, SC_LOG_ERROR, "a\rb", out, sizeof out);
+    assert_string_equal(out, "\r\x1b[Kstagecoach[1]: error: a?b\n");
+}
+
 static void control_bytes_do_not_reach_the_terminal(void **state)
 {
     (void)state;
@@ -69,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_and_ranks_decide),
+        cmocka_unit_test(what_is_drawn_on_the_line_is_cleared_first),
         cmocka_unit_test(control_bytes_do_not_reach_the_terminal),
         cmocka_unit_test(long_lines_are_cut_and_end),
     };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "launch/mpirun_output.h"
+#include "launch/progress.h"
 
 #define RULE "--------------------------------------------------------------------------\n"
 #define NON_ZERO                                                                                                       \
@@ -118,6 +119,42 @@ static void block_that_does_not_end_goes_through(void **state)
     comes_out(text, text);
 }
 
+/* The bar of a rank is taken away once, before text of the rank's stdout, whichever stream comes first. */
+static void bar_is_taken_away_once_and_before_stdout(void **state)
+{
+    (void)state;
+    static const char bar[] = SC_PROGRESS_CLEAR "running 1 s\r", clear[] = SC_PROGRESS_CLEAR;
+    int ends[2];
+    char got[256];
+    assert_int_equal(pipe(ends), 0);
+    struct sc_mpirun_output output = {.fd = ends[1]};
+    sc_mpirun_output_clear_bar(&output); /* there is none */
+    sc_mpirun_output_feed(&output, bar, sizeof bar - 1);
+    assert_int_equal(read(ends[0], got, sizeof got), sizeof bar - 1);
+    sc_mpirun_output_clear_bar(&output);
+    sc_mpirun_output_clear_bar(&output);
+    sc_mpirun_output_feed(&output, clear, sizeof clear - 1); /* the rank's own, too late */
+    assert_int_equal(read(ends[0], got, sizeof got), sizeof clear - 1);
+    sc_mpirun_output_feed(&output, bar, sizeof bar - 1);
+    sc_mpirun_output_feed(&output, clear, sizeof clear - 1); /* in time */
+    sc_mpirun_output_clear_bar(&output);
+    assert_int_equal(read(ends[0], got, sizeof got), sizeof bar - 1 + sizeof clear - 1);
+    sc_mpirun_output_feed(&output, "x", 1);
+    assert_int_equal(read(ends[0], got, sizeof got), 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void message_of_mpirun_after_a_bar_is_known(void **state)
+{
+    (void)state;
+    static const char text[] = SC_PROGRESS_CLEAR "running 1 s\r" KILLED;
+    comes_out_in_steps(text,
+        SC_PROGRESS_CLEAR "running 1 s\r" SC_PROGRESS_CLEAR
+                          "stagecoach: rank 1 on host 'vm' was killed by signal 9 (Killed)\n",
+        sizeof text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +165,8 @@ int main(void)
         cmocka_unit_test(other_messages_of_mpirun_go_through),
         cmocka_unit_test(line_of_a_rank_inside_a_block_is_kept),
         cmocka_unit_test(block_that_does_not_end_goes_through),
+        cmocka_unit_test(bar_is_taken_away_once_and_before_stdout),
+        cmocka_unit_test(message_of_mpirun_after_a_bar_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about sessions without states: the same answers on any cut, failures in their turn, inputs that are refused. */
+#include "base/clock.h"
+#include "runtime/stage.h"
 #include "session_case.h"
 
 /* All data sets of a model, as many in flight as the session takes. */
@@ -273,6 +275,30 @@ static void ranks_with_different_models_say_so(void **state)
     expect_no_session(&c, SC_BAD_MODEL, "fingerprint");
 }
 
+static void count_ticks(void *arg, int64_t done_bytes, int64_t all_bytes)
+{
+    int *n = arg;
+    assert_true(done_bytes >= 0 && done_bytes <= all_bytes);
+    n[all_bytes > 0]++;
+}
+
+static void a_watcher_hears_of_loading_and_of_waiting(void **state)
+{
+    (void)state;
+    int n[2] = {0};
+    struct session_case c = {.n_ranks = 1,
+        .path = SC_SOURCE_DIR "/examples/embed/model.onnx",
+        .options = {.show_tick = count_ticks, .show_arg = n, .n_threads = 1}};
+    assert_ok(session_open(&c));
+    assert_true(n[1] > 0);
+    const int before = n[0];
+    for (int64_t end = sc_clock_ns() + 500000000, idle = 0; sc_clock_ns() < end; idle++) {
+        sc_session_pause(c.ranks[0].session, idle);
+    }
+    assert_in_range(n[0] - before, 1, 6); /* ten times a second at most */
+    session_close(&c);
+}
+
 static void vary_seed(int rank, struct sc_session_options *options)
 {
     options->seed = (uint64_t)rank;
@@ -330,6 +356,7 @@ int main(void)
         cmocka_unit_test(inputs_are_checked_before_anything_is_sent),
         cmocka_unit_test(as_many_rows_as_a_header_holds_are_taken),
         cmocka_unit_test(outputs_may_be_inputs_initializers_and_listed_twice),
+        cmocka_unit_test(a_watcher_hears_of_loading_and_of_waiting),
         cmocka_unit_test(ranks_with_different_models_say_so),
         cmocka_unit_test(ranks_with_different_options_say_so),
         cmocka_unit_test(a_plan_that_is_wrong_fails_on_all),
