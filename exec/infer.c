@@ -16,11 +16,27 @@ struct sc_infer_context {
     struct sc_fact *facts;
 };
 
-static enum sc_status infer_program(const struct sc_program *program, struct sc_arena *arena, struct sc_fact *facts)
+static enum sc_status show(
+    const struct sc_infer_watch *watch, const struct sc_step *step, struct sc_arena *arena, struct sc_fact *facts)
+{
+    struct sc_fact **out = sc_arena_array(arena, (size_t)step->n_out, sizeof *out);
+    if (!out) {
+        return SC_NO_MEMORY;
+    }
+    for (int o = 0; o < step->n_out; o++) {
+        out[o] = step->out[o] < 0 ? NULL : &facts[step->out[o]];
+    }
+    return watch->seen(watch->arg, step->node, out);
+}
+
+static enum sc_status infer_program(
+    const struct sc_program *program, struct sc_arena *arena, const struct sc_infer_watch *watch, struct sc_fact *facts)
 {
     sc_program_weight_facts(program, facts);
     for (int s = 0; s < program->n_steps; s++) {
-        SC_TRY(sc_step_infer(program, &program->steps[s], arena, true, facts));
+        const struct sc_step *step = &program->steps[s];
+        SC_TRY(sc_step_infer(program, step, arena, true, facts));
+        SC_TRY(watch && step->op != &sc_op_dense ? show(watch, step, arena, facts) : SC_OK);
     }
     return SC_OK;
 }
@@ -49,7 +65,7 @@ static enum sc_status infer_body(
     for (int c = 0; c < body->n_captured; c++) {
         facts[program->inputs[graph->n_inputs + c]] = context->facts[body->captured[c]];
     }
-    SC_TRY(infer_program(program, infer->arena, facts));
+    SC_TRY(infer_program(program, infer->arena, NULL, facts));
     for (int o = 0; o < program->n_outputs; o++) {
         out[o] = facts[program->outputs[o]];
     }
@@ -223,8 +239,8 @@ enum sc_status sc_step_infer(const struct sc_program *program, const struct sc_s
     return known && !done && can_evaluate(step, &infer) ? evaluate(program, step, &infer) : SC_OK;
 }
 
-enum sc_status sc_infer_graph(
-    const struct sc_graph *graph, const struct sc_kernels *kernels, struct sc_arena *arena, struct sc_fact *facts)
+enum sc_status sc_infer_graph(const struct sc_graph *graph, const struct sc_kernels *kernels, struct sc_arena *arena,
+    const struct sc_infer_watch *watch, struct sc_fact *facts)
 {
     struct sc_program *program = NULL;
     struct sc_fact *by_slot = NULL;
@@ -245,7 +261,7 @@ enum sc_status sc_infer_graph(
     for (int i = 0; i < program->n_inputs; i++) {
         by_slot[program->inputs[i]] = facts[graph->inputs[i]];
     }
-    status = infer_program(program, arena, by_slot);
+    status = infer_program(program, arena, watch, by_slot);
     for (int s = 0; s < program->n_slots; s++) {
         if (program->slots[s].kind != SC_SLOT_INPUT) {
             facts[program->slots[s].value] = by_slot[s];

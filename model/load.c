@@ -119,6 +119,7 @@ static enum sc_status load_model(struct sc_loader *loader, const Sc__Onnx__Model
     }
     SC_TRY(note_file_nodes(loader, proto->graph));
     settle_outer_facts(model);
+    model->n_file_symbols = model->n_symbols;
     model->fingerprint = loader->skeleton.fingerprint;
     return SC_OK;
 }
@@ -160,7 +161,6 @@ enum sc_status sc_load_skeleton(struct sc_loader *loader)
 {
     const enum sc_status status = unpack_and_load(loader);
     sc_arena_release(&loader->scratch);
-    sc_map_release(&loader->symbols);
     sc_map_release(&loader->external);
     sc_map_release(&loader->functions);
     free(loader->calls);
@@ -210,6 +210,7 @@ void sc_model_close(struct sc_model *model)
     for (struct sc_graph *graph = model->all_graphs; graph; graph = graph->next) {
         sc_map_release(&graph->names);
     }
+    sc_map_release(&model->symbol_indices);
     for (int i = 0; i < model->n_files; i++) {
         sc_file_release(&model->files[i]);
     }

@@ -24,10 +24,9 @@ struct sc_loader {
     struct sc_skeleton skeleton;
     struct sc_arena scratch; /* messages */
     bool links;
-    struct sc_map symbols; /* name → index in model->symbols */
     struct sc_map external; /* location → index in model->files */
     struct sc_map functions; /* key → index in model->functions */
-    int cap_symbols, cap_files;
+    int cap_files;
     size_t small_bytes; /* copied for small unaligned weights so far */
     int next_index; /* for nodes of bodies and functions */
     int function; /* the one that is being loaded; -1: none */

@@ -9,15 +9,14 @@ const char *sc_domain_of(const char *domain)
     return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
 }
 
-static enum sc_status symbol_of(struct sc_loader *loader, const char *name, int64_t *dim)
+enum sc_status sc_model_symbol(struct sc_model *model, const char *name, int64_t *dim)
 {
-    struct sc_model *model = loader->model;
     const size_t length = strlen(name);
-    int64_t index = sc_map_get(&loader->symbols, name, length, -1);
+    int64_t index = sc_map_get(&model->symbol_indices, name, length, -1);
     if (index < 0) {
-        if (model->n_symbols == loader->cap_symbols) {
-            const int capacity = loader->cap_symbols ? 2 * loader->cap_symbols : 16;
-            const char **symbols = sc_arena_array(loader->arena, (size_t)capacity, sizeof *symbols);
+        if (model->n_symbols == model->cap_symbols) {
+            const int capacity = model->cap_symbols ? 2 * model->cap_symbols : 16;
+            const char **symbols = sc_arena_array(&model->arena, (size_t)capacity, sizeof *symbols);
             if (!symbols) {
                 return SC_NO_MEMORY;
             }
@@ -25,14 +24,14 @@ static enum sc_status symbol_of(struct sc_loader *loader, const char *name, int6
                 symbols[i] = model->symbols[i];
             }
             model->symbols = symbols;
-            loader->cap_symbols = capacity;
+            model->cap_symbols = capacity;
         }
-        const char *copy = sc_arena_text(loader->arena, name, length);
+        const char *copy = sc_arena_text(&model->arena, name, length);
         if (!copy) {
             return SC_NO_MEMORY;
         }
         index = model->n_symbols;
-        SC_TRY(sc_map_put(&loader->symbols, copy, length, index));
+        SC_TRY(sc_map_put(&model->symbol_indices, copy, length, index));
         model->symbols[model->n_symbols++] = copy;
     }
     *dim = -2 - index;
@@ -49,7 +48,7 @@ static enum sc_status load_dim(
     } else if (dim->value_case == SC__ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && dim->dim_param &&
         dim->dim_param[0] && strcmp(dim->dim_param, "?") != 0 && loader->model) {
         /* Paddle's exporter writes "?" for each dim that it does not know, and they need not be equal. */
-        return symbol_of(loader, dim->dim_param, value);
+        return sc_model_symbol(loader->model, dim->dim_param, value);
     }
     return SC_OK;
 }

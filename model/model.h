@@ -29,8 +29,9 @@ struct sc_model {
     struct sc_graph *all_graphs, *last_graph; /* with bodies and functions, linked by next, outer before inner */
     int n_functions;
     struct sc_function *functions;
-    int n_symbols;
-    const char **symbols; /* symbols[k] is the name ("batch") of the dim -2 - k */
+    int n_file_symbols, n_symbols, cap_symbols;
+    const char **symbols; /* symbols[k] is the name ("batch") of the dim -2 - k; passes add names of sums */
+    struct sc_map symbol_indices; /* name -> k */
     int n_files;
     struct sc_file *files; /* files[0] is the model itself, then external data */
     const char **file_names;
@@ -64,6 +65,9 @@ enum sc_status sc_model_open_image(const void *image, size_t bytes, struct sc_mo
 
 /* An empty graph that belongs to the model. NULL when memory is out. */
 struct sc_graph *sc_model_new_graph(struct sc_model *model);
+
+/* The dim of that name, made when it is new. Fails with SC_NO_MEMORY alone. */
+enum sc_status sc_model_symbol(struct sc_model *model, const char *name, int64_t *dim);
 
 /* The version of a domain's operators in this model; 0 when it is not imported. */
 int sc_model_opset(const struct sc_model *model, const char *domain);

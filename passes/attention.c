@@ -48,38 +48,6 @@ static bool has_softmax(const struct sc_graph *graph)
     return false;
 }
 
-/* Dims of an input as the file declares them: its first few names of dims are symbols, the others unknown. */
-static enum sc_status declared_input(struct attention_pass *pass, int value, int64_t *names, struct sc_symbolic *out)
-{
-    const struct sc_fact *fact = &pass->graph->values[value].fact;
-    struct sc_size dims[SC_SYMBOLIC_RANK] = {{0}};
-    if (fact->kind != SC_KIND_TENSOR || fact->rank < 0 || fact->rank > SC_SYMBOLIC_RANK) {
-        return SC_OK;
-    }
-    for (int d = 0; d < fact->rank; d++) {
-        int k = 0;
-        while (fact->dims[d] < SC_DIM_UNKNOWN && k < SC_SYMBOLS && names[k] && names[k] != fact->dims[d]) {
-            k++;
-        }
-        if (fact->dims[d] == SC_DIM_UNKNOWN || k == SC_SYMBOLS || fact->dims[d] > INT32_MAX) {
-            return SC_OK;
-        }
-        if (fact->dims[d] < 0) {
-            names[k] = fact->dims[d];
-            dims[d].symbol[k] = 1;
-        } else {
-            dims[d].constant = fact->dims[d];
-        }
-    }
-    out->dims = sc_arena_array(pass->symbolics.arena, (size_t)fact->rank, sizeof *out->dims);
-    if (!out->dims) {
-        return SC_NO_MEMORY;
-    }
-    memcpy(out->dims, dims, (size_t)fact->rank * sizeof *dims);
-    out->rank = fact->rank;
-    return SC_OK;
-}
-
 static enum sc_status described_input(struct attention_pass *pass, const struct sc_pass_input *input)
 {
     struct sc_symbolic *out = &pass->symbolics.values[input->value];
@@ -107,25 +75,16 @@ static enum sc_status evaluate(struct attention_pass *pass)
     struct sc_symbolics *s = &pass->symbolics;
     const struct sc_graph *graph = pass->graph;
     const struct sc_pass_options *options = pass->options;
-    int64_t names[SC_SYMBOLS] = {0};
     *s = (struct sc_symbolics){.graph = graph, .facts = pass->facts, .arena = &pass->scratch};
-    s->values = sc_arena_array(s->arena, (size_t)graph->n_values + 1, sizeof *s->values);
-    if (!s->values) {
-        return SC_NO_MEMORY;
+    SC_TRY(sc_symbolics_open(s));
+    if (options->n_inputs == 0) { /* dims as the file names them */
+        s->model = pass->model;
+        return sc_symbolics_run(s);
     }
-    for (int v = 0; v < graph->n_values; v++) {
-        s->values[v].rank = -1;
-    }
-    if (options->n_inputs) {
-        s->least[SC_PASS_NEW] = 1;
-        for (int i = 0; i < options->n_inputs; i++) {
-            SC_TRY(pass->unproven[i] ? SC_OK : described_input(pass, &options->inputs[i]));
-        }
-    } else {
-        for (int i = 0; i < graph->n_inputs; i++) {
-            const int value = graph->inputs[i];
-            SC_TRY(graph->values[value].weight >= 0 ? SC_OK : declared_input(pass, value, names, &s->values[value]));
-        }
+    s->n_symbols = SC_PASS_NEW + 1;
+    s->least[SC_PASS_NEW] = 1;
+    for (int i = 0; i < options->n_inputs; i++) {
+        SC_TRY(pass->unproven[i] ? SC_OK : described_input(pass, &options->inputs[i]));
     }
     return sc_symbolics_run(s);
 }
@@ -400,7 +359,7 @@ static enum sc_status run(struct attention_pass *pass)
     for (int v = 0; v < graph->n_values; v++) {
         pass->facts[v] = graph->values[v].fact;
     }
-    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), &pass->scratch, pass->facts));
+    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), &pass->scratch, NULL, pass->facts));
     SC_TRY(evaluate_states(pass));
     SC_TRY(find(pass));
     SC_TRY(index_matches(pass));

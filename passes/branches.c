@@ -145,7 +145,7 @@ static enum sc_status take(struct branches *b, struct sc_graph *graph, bool *aga
     for (int v = 0; v < graph->n_values; v++) {
         b->facts[v] = graph->values[v].fact;
     }
-    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), &b->scratch, b->facts));
+    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), &b->scratch, NULL, b->facts));
     *again = false;
     for (int n = 0; n < graph->n_nodes && !*again; n++) {
         *again = taken(b, &graph->nodes[n]) != NULL;

@@ -381,7 +381,7 @@ static enum sc_status go_backward(struct gradient *g, struct target *t)
     for (int v = 0; v < g->graph->n_values; v++) {
         facts[v] = g->graph->values[v].fact;
     }
-    SC_TRY(sc_infer_graph(g->graph, sc_kernels_at(SC_ISA_BASE), &g->scratch, facts));
+    SC_TRY(sc_infer_graph(g->graph, sc_kernels_at(SC_ISA_BASE), &g->scratch, NULL, facts));
     SC_TRY(check_floats(g, t, facts));
     for (int i = 0; i < t->n; i++) {
         t->symbol[t->symbols[i]] = true;

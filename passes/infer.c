@@ -27,6 +27,12 @@ static enum sc_status keep(struct sc_graph *graph, const struct sc_fact *fact, s
 
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels)
 {
+    return sc_pass_infer_watched(graph, kernels, NULL);
+}
+
+enum sc_status sc_pass_infer_watched(
+    struct sc_graph *graph, const struct sc_kernels *kernels, const struct sc_infer_watch *watch)
+{
     struct sc_arena passing = {0};
     struct sc_fact *facts = sc_arena_array(&passing, (size_t)graph->n_values + 1, sizeof *facts);
     enum sc_status status = facts ? SC_OK : SC_NO_MEMORY;
@@ -34,7 +40,7 @@ enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *ke
         facts[v] = graph->values[v].fact;
     }
     if (status == SC_OK) {
-        status = sc_infer_graph(graph, kernels, &passing, facts);
+        status = sc_infer_graph(graph, kernels, &passing, watch, facts);
     }
     for (int v = 0; status == SC_OK && v < graph->n_values; v++) {
         if (graph->values[v].place == SC_PLACE_NODE && facts[v].kind != SC_KIND_NONE) {

@@ -21,7 +21,7 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
 enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_kernels *kernels, unsigned without)
 {
     struct sc_graph *graph = model->graph;
-    SC_TRY(sc_pass_infer(graph, kernels));
+    SC_TRY(without & SC_PASS_SHAPES ? sc_pass_infer(graph, kernels) : sc_pass_shapes(model, kernels));
     SC_TRY(without & SC_PASS_FOLD ? SC_OK : sc_pass_fold(graph));
     SC_TRY(without & SC_PASS_IDENTITY ? SC_OK : sc_pass_identity(graph));
     SC_TRY(without & SC_PASS_CONV_NORM ? SC_OK : sc_pass_conv_norm(model));

@@ -45,7 +45,8 @@ enum {
     SC_PASS_FOLD = 4,
     SC_PASS_IDENTITY = 8,
     SC_PASS_CONV_NORM = 16,
-    SC_PASS_DEAD = 32
+    SC_PASS_DEAD = 32,
+    SC_PASS_SHAPES = 64
 };
 
 /* What the model is made of, in order: defaults that nobody replaces become initializers, functions become their nodes,
@@ -54,7 +55,7 @@ enum {
  * the second time. options NULL: zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
-/* What follows from facts, in order: infer, fold, identity, conv_norm, dead. The graph's values have their facts
+/* What follows from facts, in order: infer and shapes, fold, identity, conv_norm, dead. The graph's values have their facts
  * afterwards. Fails as infer does: this is also where a model's types and shapes are found to be wrong. */
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
 
@@ -71,6 +72,15 @@ enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_opt
 enum sc_status sc_pass_gradient(struct sc_model *model);
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels);
+enum sc_status sc_pass_infer_watched(
+    struct sc_graph *graph, const struct sc_kernels *kernels, const struct sc_infer_watch *watch);
+enum sc_status sc_pass_shapes(struct sc_model *model, const struct sc_kernels *kernels);
+
+/* Facts of all values as people think of them: no named dim is 0, which says more than holds for every size. For
+ * printing alone. */
+enum sc_status sc_pass_describe(
+    struct sc_model *model, const struct sc_kernels *kernels, struct sc_arena *arena, struct sc_fact **facts);
+
 enum sc_status sc_pass_fold(struct sc_graph *graph);
 enum sc_status sc_pass_identity(struct sc_graph *graph);
 enum sc_status sc_pass_conv_norm(struct sc_model *model);

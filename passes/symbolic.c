@@ -235,21 +235,37 @@ bool sc_symbolic_ints(const struct sc_symbolic *value, int *n, int64_t *ints)
     return true;
 }
 
+/* y is the lesser of x and something, which is at least 1: where it is not x, x is above 1, and so y differs. */
+static bool is_less_of(const struct sc_symbolics *s, const struct sc_size *x, const struct sc_size *y)
+{
+    for (int k = 0; k < s->n_symbols; k++) {
+        struct sc_size alone = {0};
+        alone.symbol[k] = 1;
+        if (s->made[k].kind == SC_MADE_LESSER && sc_size_equal(y, &alone)) {
+            return sc_size_equal(&s->made[k].a, x);
+        }
+    }
+    return false;
+}
+
 bool sc_symbolic_broadcast(
-    int rank_a, const struct sc_size *a, int rank_b, const struct sc_size *b, int *rank, struct sc_size *dims)
+    const struct sc_symbolics *s, const struct sc_shape *a, const struct sc_shape *b, int *rank, struct sc_size *dims)
 {
     const struct sc_size one = {.constant = 1};
-    *rank = rank_a > rank_b ? rank_a : rank_b;
-    if (rank_a < 0 || rank_b < 0 || *rank > SC_SYMBOLIC_RANK) {
+    *rank = a->rank > b->rank ? a->rank : b->rank;
+    if (a->rank < 0 || b->rank < 0 || *rank > SC_SYMBOLIC_RANK) {
         return false;
     }
     for (int d = 0; d < *rank; d++) {
-        const int at_a = d - (*rank - rank_a), at_b = d - (*rank - rank_b);
-        const struct sc_size *x = at_a < 0 ? &one : &a[at_a], *y = at_b < 0 ? &one : &b[at_b];
-        if (!sc_size_equal(x, y) && !sc_size_is(x, 1) && !sc_size_is(y, 1)) {
+        const int at_a = d - (*rank - a->rank), at_b = d - (*rank - b->rank);
+        const struct sc_size *x = at_a < 0 ? &one : &a->dims[at_a], *y = at_b < 0 ? &one : &b->dims[at_b];
+        if (sc_size_is(x, 1) || is_less_of(s, y, x)) {
+            dims[d] = *y;
+        } else if (sc_size_equal(x, y) || sc_size_is(y, 1) || is_less_of(s, x, y)) {
+            dims[d] = *x;
+        } else {
             return false;
         }
-        dims[d] = sc_size_is(x, 1) ? *y : *x;
     }
     return true;
 }
@@ -280,14 +296,13 @@ static enum sc_status from_fact(struct sc_symbolics *s, const struct sc_fact *fa
 {
     struct sc_size dims[SC_SYMBOLIC_RANK] = {{0}};
     const struct sc_tensor *known = fact->value;
-    if (fact->kind != SC_KIND_TENSOR || fact->rank > SC_SYMBOLIC_RANK || !sc_fact_dims_known(fact)) {
+    if (fact->kind != SC_KIND_TENSOR || fact->rank < 0 || fact->rank > SC_SYMBOLIC_RANK) {
         return SC_OK;
     }
     for (int d = 0; d < fact->rank; d++) {
-        if (!in_range(fact->dims[d])) {
+        if (!sc_symbolics_size(s, fact->dims[d], &dims[d])) {
             return SC_OK;
         }
-        dims[d].constant = fact->dims[d];
     }
     SC_TRY(sc_symbolic_set(s, out, fact->rank, dims));
     const int64_t n = known ? sc_tensor_count(known) : 0;
@@ -318,28 +333,59 @@ static enum sc_status from_fact(struct sc_symbolics *s, const struct sc_fact *fa
     return SC_OK;
 }
 
-enum sc_status sc_symbolics_run(struct sc_symbolics *s)
+enum sc_status sc_symbolics_open(struct sc_symbolics *s)
+{
+    s->values = sc_arena_array(s->arena, (size_t)s->graph->n_values + 1, sizeof *s->values);
+    if (!s->values) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < s->graph->n_values; v++) {
+        s->values[v].rank = -1;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_symbolics_start(struct sc_symbolics *s)
 {
     const struct sc_graph *graph = s->graph;
     for (int v = 0; v < graph->n_values; v++) {
-        if (s->values[v].rank < 0 && graph->values[v].place != SC_PLACE_INPUT) {
+        const bool named = s->model && graph->values[v].weight < 0;
+        if (s->values[v].rank < 0 && (graph->values[v].place != SC_PLACE_INPUT || named)) {
             SC_TRY(from_fact(s, &s->facts[v], &s->values[v]));
         }
     }
-    for (int n = 0; n < graph->n_nodes; n++) {
-        const struct sc_node *node = &graph->nodes[n];
-        struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
-        if (node->dead || node->domain[0] || !out || out->kind != SC_SYMBOLIC_ANY) {
-            continue;
+    return SC_OK;
+}
+
+enum sc_status sc_symbolics_step(struct sc_symbolics *s, const struct sc_node *node)
+{
+    for (int o = 0; o < node->n_out; o++) {
+        struct sc_symbolic *out = sc_symbolic_out(s, node, o);
+        if (out && out->rank < 0) {
+            SC_TRY(from_fact(s, &s->facts[node->out[o]], out));
         }
-        sc_symbolic_op op = sc_symbolic_element_op(node->op);
-        op = op ? op : sc_symbolic_shape_op(node->op);
-        op = op ? op : sc_symbolic_make_op(node->op);
-        const struct sc_symbolic before = *out;
-        SC_TRY(op ? op(s, node) : SC_OK);
-        if (out->rank < 0) {
-            *out = before;
-        }
+    }
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    if (node->dead || node->domain[0] || !out || out->kind != SC_SYMBOLIC_ANY) {
+        return SC_OK;
+    }
+    sc_symbolic_op op = sc_symbolic_element_op(node->op);
+    op = op ? op : sc_symbolic_shape_op(node->op);
+    op = op ? op : sc_symbolic_slice_op(node->op);
+    op = op ? op : sc_symbolic_make_op(node->op);
+    const struct sc_symbolic before = *out;
+    SC_TRY(op ? op(s, node) : SC_OK);
+    if (out->rank < 0) {
+        *out = before;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_symbolics_run(struct sc_symbolics *s)
+{
+    SC_TRY(sc_symbolics_start(s));
+    for (int n = 0; n < s->graph->n_nodes; n++) {
+        SC_TRY(sc_symbolics_step(s, &s->graph->nodes[n]));
     }
     return SC_OK;
 }

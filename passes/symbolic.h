@@ -3,11 +3,11 @@
 #ifndef SC_PASSES_SYMBOLIC_H
 #define SC_PASSES_SYMBOLIC_H
 
-#include "model/graph.h"
+#include "model/model.h"
 
 /* Symbols are whole numbers that differ from run to run, and never below a bound: the length of the past, the number of
  * new tokens, a batch. */
-enum { SC_SYMBOLS = 4, SC_SYMBOLIC_RANK = 8, SC_SYMBOLIC_MOST = 32 };
+enum { SC_SYMBOLS = 8, SC_SYMBOLIC_RANK = 8, SC_SYMBOLIC_MOST = 32 };
 
 /* constant + sum of symbol[k] times the k-th symbol */
 struct sc_size {
@@ -38,17 +38,55 @@ struct sc_symbolic {
     double yes, no;
 };
 
+/* A dim of the model (below -1) and the size that it is called for. */
+struct sc_symbolic_name {
+    int64_t dim;
+    struct sc_size size;
+};
+
+/* A symbol that stands for something made of others. */
+struct sc_symbolic_made {
+    enum { SC_MADE_OF_NOTHING, SC_MADE_LESSER, SC_MADE_PRODUCT } kind;
+    struct sc_size a, b; /* lesser: b is a constant, at least 1 */
+};
+
 struct sc_symbolics {
     const struct sc_graph *graph;
-    const struct sc_fact *facts; /* per value: types, and constants */
+    struct sc_fact *facts; /* per value: types, and constants */
     struct sc_arena *arena;
     int64_t least[SC_SYMBOLS]; /* each symbol is at least this */
     struct sc_symbolic *values; /* per value of the graph */
+    struct sc_model *model; /* whose named dims are symbols, the first few of them; NULL: symbols are the caller's */
+    int n_symbols; /* in use */
+    struct sc_symbolic_made made[SC_SYMBOLS];
+    int n_names, cap_names;
+    struct sc_symbolic_name *names; /* symbols and sums of them */
 };
 
-/* Walks the nodes. Those of inputs are set before by the caller, the others unknown (rank -1). Only the main graph;
- * what control flow makes is unknown. Fails with SC_NO_MEMORY alone. */
+/* Values without anything known. Fails with SC_NO_MEMORY alone, as the others. */
+enum sc_status sc_symbolics_open(struct sc_symbolics *s);
+
+/* Walks the nodes. Those of inputs are set before by the caller. Only the main graph; what control flow makes is
+ * unknown. */
 enum sc_status sc_symbolics_run(struct sc_symbolics *s);
+
+/* The same in parts: what is known of all values before the nodes, then node by node, whose facts are set before. */
+enum sc_status sc_symbolics_start(struct sc_symbolics *s);
+enum sc_status sc_symbolics_step(struct sc_symbolics *s, const struct sc_node *node);
+
+/* The size of a dim of a fact; false: it has none. */
+bool sc_symbolics_size(struct sc_symbolics *s, int64_t dim, struct sc_size *size);
+/* The lesser or the product of two sizes that are not negative, as a symbol of its own. false: there are no more, or
+ * it would say nothing (the lesser of two that are not known). */
+bool sc_symbolics_lesser(
+    struct sc_symbolics *s, const struct sc_size *a, const struct sc_size *b, struct sc_size *size);
+bool sc_symbolics_product(
+    struct sc_symbolics *s, const struct sc_size *a, const struct sc_size *b, struct sc_size *size);
+/* The dim of a fact for a size, with a new name where needed ("past + sequence"). Needs the model. */
+enum sc_status sc_symbolics_dim(struct sc_symbolics *s, const struct sc_size *size, int64_t *dim);
+
+/* As a list of constants. */
+bool sc_symbolic_ints(const struct sc_symbolic *value, int *n, int64_t *ints);
 
 bool sc_size_equal(const struct sc_size *a, const struct sc_size *b);
 bool sc_size_is(const struct sc_size *size, int64_t constant);

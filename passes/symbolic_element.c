@@ -17,7 +17,8 @@ enum arithmetic {
     GREATER_OR_EQUAL,
     EQUAL,
     AND,
-    OR
+    OR,
+    LESSER
 };
 
 static enum arithmetic arithmetic_of(const struct sc_node *node)
@@ -27,7 +28,7 @@ static enum arithmetic arithmetic_of(const struct sc_node *node)
         enum arithmetic does;
     } names[] = {{"Add", ADD}, {"Sub", SUBTRACT}, {"Mul", MULTIPLY}, {"Div", DIVIDE}, {"Less", LESS},
         {"LessOrEqual", LESS_OR_EQUAL}, {"Greater", GREATER}, {"GreaterOrEqual", GREATER_OR_EQUAL}, {"Equal", EQUAL},
-        {"And", AND}, {"Or", OR}};
+        {"And", AND}, {"Or", OR}, {"Min", LESSER}};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         if (strcmp(names[k].name, node->op) == 0) {
             return names[k].does;
@@ -43,9 +44,20 @@ static int not_negative(const struct sc_symbolics *s, const struct sc_size *size
     return sc_form_holds(s, &form, 0, NULL);
 }
 
+static bool lesser(struct sc_symbolics *s, const struct sc_size *a, const struct sc_size *b, struct sc_size *c)
+{
+    struct sc_size d;
+    const int greater = sc_size_add(a, b, -1, &d) ? not_negative(s, &d) : -1;
+    if (greater >= 0) {
+        *c = greater ? *b : *a;
+        return true;
+    }
+    return sc_symbolics_lesser(s, a, b, c);
+}
+
 /* One element of two. false: not known. */
-static bool compute(const struct sc_symbolics *s, enum arithmetic does, const struct sc_size *a,
-    const struct sc_size *b, struct sc_size *c)
+static bool compute(
+    struct sc_symbolics *s, enum arithmetic does, const struct sc_size *a, const struct sc_size *b, struct sc_size *c)
 {
     struct sc_size d;
     int first, second;
@@ -57,7 +69,8 @@ static bool compute(const struct sc_symbolics *s, enum arithmetic does, const st
         return sc_size_add(a, b, -1, c);
     case MULTIPLY:
         return sc_size_constant(b) ? sc_size_add(&zero, a, b->constant, c)
-                                   : sc_size_constant(a) && sc_size_add(&zero, b, a->constant, c);
+            : sc_size_constant(a)  ? sc_size_add(&zero, b, a->constant, c)
+                                   : sc_symbolics_product(s, a, b, c);
     case DIVIDE: /* towards zero as towards minus infinity: only where both agree */
         if (!sc_size_constant(a) || !sc_size_constant(b) || a->constant < 0 || b->constant < 1) {
             return false;
@@ -82,6 +95,8 @@ static bool compute(const struct sc_symbolics *s, enum arithmetic does, const st
         }
         *c = (struct sc_size){.constant = does == AND ? a->constant && b->constant : a->constant || b->constant};
         return true;
+    case LESSER:
+        return lesser(s, a, b, c);
     default:
         return false;
     }
@@ -224,7 +239,9 @@ static enum sc_status binary(struct sc_symbolics *s, const struct sc_node *node)
     struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
     struct sc_size dims[SC_SYMBOLIC_RANK];
     int rank;
-    if (!a || !b || !sc_symbolic_broadcast(a->rank, a->dims, b->rank, b->dims, &rank, dims)) {
+    if (!a || !b || node->n_in != 2 ||
+        !sc_symbolic_broadcast(
+            s, &(struct sc_shape){a->rank, a->dims}, &(struct sc_shape){b->rank, b->dims}, &rank, dims)) {
         return SC_OK;
     }
     const enum arithmetic does = arithmetic_of(node);
@@ -250,8 +267,11 @@ static enum sc_status where(struct sc_symbolics *s, const struct sc_node *node)
     struct sc_symbolic *a = sc_symbolic_in(s, node, 1), *b = sc_symbolic_in(s, node, 2);
     struct sc_size dims[SC_SYMBOLIC_RANK], all[SC_SYMBOLIC_RANK];
     int rank, rank_all;
-    if (!test || !a || !b || !sc_symbolic_broadcast(a->rank, a->dims, b->rank, b->dims, &rank, dims) ||
-        !sc_symbolic_broadcast(test->rank, test->dims, rank, dims, &rank_all, all)) {
+    if (!test || !a || !b ||
+        !sc_symbolic_broadcast(
+            s, &(struct sc_shape){a->rank, a->dims}, &(struct sc_shape){b->rank, b->dims}, &rank, dims) ||
+        !sc_symbolic_broadcast(
+            s, &(struct sc_shape){test->rank, test->dims}, &(struct sc_shape){rank, dims}, &rank_all, all)) {
         return SC_OK;
     }
     SC_TRY(sc_symbolic_set(s, out, rank_all, all));
@@ -408,8 +428,8 @@ sc_symbolic_op sc_symbolic_element_op(const char *name)
         sc_symbolic_op op;
     } special[] = {{"Add", binary}, {"Sub", binary}, {"Mul", binary}, {"Div", binary}, {"Pow", binary}, {"Mod", binary},
         {"Less", binary}, {"LessOrEqual", binary}, {"Greater", binary}, {"GreaterOrEqual", binary}, {"Equal", binary},
-        {"And", binary}, {"Or", binary}, {"Xor", binary}, {"PRelu", binary}, {"Where", where}, {"Identity", identity},
-        {"Neg", negate}, {"Not", invert}, {"Cast", cast}};
+        {"And", binary}, {"Or", binary}, {"Xor", binary}, {"PRelu", binary}, {"Min", binary}, {"Max", binary},
+        {"Where", where}, {"Identity", identity}, {"Neg", negate}, {"Not", invert}, {"Cast", cast}};
     static const char *const plain[] = {"Sqrt", "Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Gelu", "Relu",
         "Sin", "Cos", "Abs", "Softmax", "LogSoftmax", "IsNaN", "IsInf", "Floor", "Ceil", "Round", "Sign", "Clip",
         "HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Softplus", "Mish", "LayerNormalization", "RMSNormalization",

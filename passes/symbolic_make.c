@@ -82,13 +82,35 @@ static enum sc_status matmul(struct sc_symbolics *s, const struct sc_node *node)
     struct sc_size dims[SC_SYMBOLIC_RANK];
     int rank;
     if (!a || !b || a->rank < 2 || b->rank < 2 ||
-        !sc_symbolic_broadcast(a->rank - 2, a->dims, b->rank - 2, b->dims, &rank, dims) ||
+        !sc_symbolic_broadcast(
+            s, &(struct sc_shape){a->rank - 2, a->dims}, &(struct sc_shape){b->rank - 2, b->dims}, &rank, dims) ||
         rank + 2 > SC_SYMBOLIC_RANK) {
         return SC_OK;
     }
     dims[rank] = a->dims[a->rank - 2];
     dims[rank + 1] = b->dims[b->rank - 1];
     return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), rank + 2, dims);
+}
+
+/* Heads as dims; present keys and values are the past ones and the new. */
+static enum sc_status attention(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *q = sc_symbolic_in(s, node, 0);
+    for (int i = 1; i <= 2; i++) {
+        const struct sc_symbolic *new = sc_symbolic_in(s, node, i), *past = sc_symbolic_in(s, node, i + 3);
+        struct sc_size dims[4];
+        if (!q || !new || q->rank != 4 || new->rank != 4 || (past && past->rank != 4)) {
+            return SC_OK;
+        }
+        memcpy(dims, new->dims, sizeof dims);
+        if (past && !sc_size_add(&dims[2], &past->dims[2], 1, &dims[2])) {
+            return SC_OK;
+        }
+        SC_TRY(sc_symbolic_set(s, sc_symbolic_out(s, node, i), 4, dims));
+        const struct sc_size y[4] = {q->dims[0], q->dims[1], q->dims[2], new->dims[3]};
+        SC_TRY(i == 2 ? sc_symbolic_set(s, sc_symbolic_out(s, node, 0), 4, y) : SC_OK);
+    }
+    return SC_OK;
 }
 
 static enum sc_status gemm(struct sc_symbolics *s, const struct sc_node *node)
@@ -137,7 +159,7 @@ sc_symbolic_op sc_symbolic_make_op(const char *name)
         const char *name;
         sc_symbolic_op op;
     } table[] = {{"Range", range}, {"ConstantOfShape", constant_of_shape}, {"Trilu", trilu}, {"MatMul", matmul},
-        {"Gemm", gemm}, {"Split", split}};
+        {"Gemm", gemm}, {"Attention", attention}, {"Split", split}};
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
         if (strcmp(table[k].name, name) == 0) {
             return table[k].op;

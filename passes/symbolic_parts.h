@@ -11,6 +11,7 @@ typedef enum sc_status (*sc_symbolic_op)(struct sc_symbolics *s, const struct sc
 
 sc_symbolic_op sc_symbolic_element_op(const char *name); /* symbolic_element.c; NULL: none */
 sc_symbolic_op sc_symbolic_shape_op(const char *name); /* symbolic_shape.c */
+sc_symbolic_op sc_symbolic_slice_op(const char *name); /* symbolic_slice.c */
 sc_symbolic_op sc_symbolic_make_op(const char *name); /* symbolic_make.c */
 
 /* What is known of input i or output o; NULL when absent. */
@@ -31,12 +32,14 @@ bool sc_symbolic_form(const struct sc_symbolic *value, struct sc_form *form);
 /* As a list of at most SC_SYMBOLIC_MOST sizes. */
 bool sc_symbolic_list(const struct sc_symbolic *value, int *n, struct sc_size *list);
 
-/* The same with every element a constant. */
-bool sc_symbolic_ints(const struct sc_symbolic *value, int *n, int64_t *ints);
+struct sc_shape {
+    int rank;
+    const struct sc_size *dims;
+};
 
 /* dims of a and b broadcast against each other; false when that is not known for every size. */
 bool sc_symbolic_broadcast(
-    int rank_a, const struct sc_size *a, int rank_b, const struct sc_size *b, int *rank, struct sc_size *dims);
+    const struct sc_symbolics *s, const struct sc_shape *a, const struct sc_shape *b, int *rank, struct sc_size *dims);
 
 /* The form over dims that it is broadcast to: from rank `rank`, dims `dims`, to rank `to`. */
 void sc_symbolic_lift(struct sc_form *form, int rank, const struct sc_size *dims, int to);

@@ -53,6 +53,18 @@ static struct sc_symbolic as_form(const struct sc_symbolic *in, struct sc_form *
     return made;
 }
 
+/* What Squeeze takes away when it is not told; false: that depends on the sizes. */
+static bool dims_of_one(const struct sc_symbolic *in, bool *is_axis)
+{
+    for (int d = 0; d < in->rank; d++) {
+        if (!sc_size_constant(&in->dims[d])) {
+            return false;
+        }
+        is_axis[d] = in->dims[d].constant == 1;
+    }
+    return true;
+}
+
 /* Axes of Unsqueeze, Squeeze and reductions: input 1 or, before it was one, the attribute. false: not known. */
 static bool axes_of(struct sc_symbolics *s, const struct sc_node *node, int rank, bool *is_axis)
 {
@@ -116,7 +128,8 @@ static enum sc_status squeeze(struct sc_symbolics *s, const struct sc_node *node
     const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
     struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
     bool gone[SC_SYMBOLIC_RANK];
-    if (!in || in->rank < 0 || !axes_of(s, node, in->rank, gone)) {
+    const bool told = sc_symbolic_in(s, node, 1) || sc_node_attribute(node, "axes");
+    if (!in || in->rank < 0 || !(told ? axes_of(s, node, in->rank, gone) : dims_of_one(in, gone))) {
         return SC_OK;
     }
     struct sc_size dims[SC_SYMBOLIC_RANK];
@@ -262,9 +275,38 @@ static enum sc_status concat(struct sc_symbolics *s, const struct sc_node *node)
     return node->n_in == 2 ? join_blocks(s, first, sc_symbolic_in(s, node, 1), axis, out) : SC_OK;
 }
 
+/* false: not without a rest for every size. */
+static bool divide(struct sc_size *size, int64_t by)
+{
+    bool whole = size->constant % by == 0;
+    size->constant /= by;
+    for (int k = 0; k < SC_SYMBOLS; k++) {
+        whole &= size->symbol[k] % by == 0;
+        size->symbol[k] /= by;
+    }
+    return whole;
+}
+
+/* One is a multiple of the other, so that where the first is 0 the second is. */
+static bool vanish_together(const struct sc_size *a, const struct sc_size *b)
+{
+    int64_t x = 0, y = 0; /* a is x/y times b */
+    for (int k = 0; k < SC_SYMBOLS && y == 0; k++) {
+        x = a->symbol[k];
+        y = b->symbol[k];
+        if ((x == 0) != (y == 0)) {
+            return false;
+        }
+    }
+    const struct sc_size zero = {0};
+    struct sc_size left, right;
+    return y != 0 && sc_size_add(&zero, a, y, &left) && sc_size_add(&zero, b, x, &right) &&
+        sc_size_equal(&left, &right);
+}
+
 /* Divides what is left of the input's elements among the target's one unknown dim: dims that both have cancel. */
-static bool missing_dim(
-    const struct sc_symbolic *in, int rank, const struct sc_size *dims, int missing, struct sc_size *dim)
+static bool missing_dim(struct sc_symbolics *s, const struct sc_symbolic *in, int rank, const struct sc_size *dims,
+    int missing, struct sc_size *dim)
 {
     bool used[SC_SYMBOLIC_RANK] = {false};
     int64_t above = 1, below = 1;
@@ -290,19 +332,21 @@ static bool missing_dim(
             continue;
         }
         if (!sc_size_constant(&in->dims[e])) {
-            left = in->dims[e];
-            n_left++;
+            if (n_left++ && !sc_symbolics_product(s, &left, &in->dims[e], &left)) {
+                return false;
+            }
+            left = n_left == 1 ? in->dims[e] : left;
         } else if (in->dims[e].constant < 1 || in->dims[e].constant > INT32_MAX ||
             (above *= in->dims[e].constant) > INT32_MAX) {
             return false;
         }
     }
     const struct sc_size zero = {0};
-    return n_left <= 1 && above % below == 0 && sc_size_add(&zero, &left, above / below, dim);
+    return sc_size_add(&zero, &left, above, dim) && divide(dim, below);
 }
 
 static bool target_dims(
-    const struct sc_symbolics *s, const struct sc_symbolic *in, bool keeps_zero, int n, struct sc_size *dims)
+    struct sc_symbolics *s, const struct sc_symbolic *in, bool keeps_zero, int n, struct sc_size *dims)
 {
     int missing = -1;
     for (int d = 0; d < n; d++) {
@@ -317,7 +361,7 @@ static bool target_dims(
             }
             missing = d;
         } else if (!keeps_zero && !sc_size_constant(&dims[d]) &&
-            !(d < in->rank && sc_size_equal(&dims[d], &in->dims[d]))) {
+            !(d < in->rank && vanish_together(&dims[d], &in->dims[d]))) {
             struct sc_size less = dims[d]; /* a 0 would stand for the dim of the input */
             less.constant--;
             if (!sc_size_not_negative(s, &less)) {
@@ -325,7 +369,7 @@ static bool target_dims(
             }
         }
     }
-    return missing < 0 || missing_dim(in, n, dims, missing, &dims[missing]);
+    return missing < 0 || missing_dim(s, in, n, dims, missing, &dims[missing]);
 }
 
 /* Only dims of 1 come or go: then the others keep their places in order. */
@@ -408,7 +452,7 @@ static enum sc_status expand(struct sc_symbolics *s, const struct sc_node *node)
     struct sc_size list[SC_SYMBOLIC_MOST], dims[SC_SYMBOLIC_RANK];
     int n, rank;
     if (!in || in->rank < 0 || !sc_symbolic_list(sc_symbolic_in(s, node, 1), &n, list) ||
-        !sc_symbolic_broadcast(in->rank, in->dims, n, list, &rank, dims)) {
+        !sc_symbolic_broadcast(s, &(struct sc_shape){in->rank, in->dims}, &(struct sc_shape){n, list}, &rank, dims)) {
         return SC_OK;
     }
     SC_TRY(sc_symbolic_set(s, out, rank, dims));
@@ -420,109 +464,6 @@ static enum sc_status expand(struct sc_symbolics *s, const struct sc_node *node)
     out->yes = in->yes;
     out->no = in->no;
     return sc_symbolic_set_form(s, out, in->kind, &form);
-}
-
-/* A bound of Slice within [0, dim]; false when it is not known which. */
-static bool settle_bound(
-    const struct sc_symbolics *s, const struct sc_size *given, const struct sc_size *dim, struct sc_size *bound)
-{
-    struct sc_size at = *given, room;
-    if (!sc_size_not_negative(s, &at)) {
-        at.constant++;
-        const struct sc_size zero = {0};
-        struct sc_size negative;
-        if (!sc_size_add(&zero, &at, -1, &negative) || !sc_size_not_negative(s, &negative) ||
-            !sc_size_add(dim, given, 1, &at) || !sc_size_not_negative(s, &at)) {
-            return false;
-        }
-    }
-    if (!sc_size_add(dim, &at, -1, &room)) {
-        return false;
-    }
-    if (sc_size_not_negative(s, &room)) {
-        *bound = at;
-        return true;
-    }
-    *bound = *dim;
-    return sc_size_add(&at, dim, -1, &room) && sc_size_not_negative(s, &room);
-}
-
-/* starts (1) or ends (2) of Slice; numbers past every size stand for the end. */
-static bool slice_bounds(struct sc_symbolics *s, const struct sc_node *node, int i, int *n, struct sc_size *list)
-{
-    if (node->n_in <= i || node->in[i] < 0) {
-        return false;
-    }
-    if (sc_symbolic_list(&s->values[node->in[i]], n, list)) {
-        return true;
-    }
-    const struct sc_tensor *known = s->facts[node->in[i]].value;
-    if (!known || (known->type != SC_I64 && known->type != SC_I32) || known->rank != 1 ||
-        known->dims[0] > SC_SYMBOLIC_MOST) {
-        return false;
-    }
-    *n = (int)known->dims[0];
-    for (int k = 0; k < *n; k++) {
-        const int64_t x = sc_index_at(known, k);
-        list[k] = (struct sc_size){.constant = x > INT32_MAX ? INT64_C(1) << 39 : x};
-        if (x < -INT32_MAX) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static enum sc_status cut(struct sc_symbolics *s, const struct sc_symbolic *in, const struct sc_size *starts,
-    const struct sc_size *dims, struct sc_symbolic *out)
-{
-    SC_TRY(sc_symbolic_set(s, out, in->rank, dims));
-    if (in->kind == SC_SYMBOLIC_LIST) {
-        if (in->rank == 1 && sc_size_constant(&starts[0]) && sc_size_constant(&dims[0]) && starts[0].constant >= 0 &&
-            starts[0].constant + dims[0].constant <= in->n_list) {
-            return sc_symbolic_set_list(s, out, (int)dims[0].constant, in->list + starts[0].constant);
-        }
-        return SC_OK;
-    }
-    if (in->kind == SC_SYMBOLIC_ANY) {
-        return SC_OK;
-    }
-    struct sc_form form = *in->form;
-    for (int d = 0; d < in->rank; d++) {
-        if (!sc_size_add(&form.base, &starts[d], form.index[d], &form.base)) {
-            return SC_OK;
-        }
-    }
-    out->yes = in->yes;
-    out->no = in->no;
-    return sc_symbolic_set_form(s, out, in->kind, &form);
-}
-
-static enum sc_status slice(struct sc_symbolics *s, const struct sc_node *node)
-{
-    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
-    struct sc_size begin[SC_SYMBOLIC_MOST], end[SC_SYMBOLIC_MOST];
-    struct sc_size starts[SC_SYMBOLIC_RANK] = {{0}}, dims[SC_SYMBOLIC_RANK];
-    int64_t axes[SC_SYMBOLIC_MOST], steps[SC_SYMBOLIC_MOST];
-    int n, n_end, n_axis = -1, n_step = -1;
-    if (!in || in->rank < 0 || !slice_bounds(s, node, 1, &n, begin) || !slice_bounds(s, node, 2, &n_end, end) ||
-        n != n_end || (sc_symbolic_in(s, node, 3) && !sc_symbolic_ints(sc_symbolic_in(s, node, 3), &n_axis, axes)) ||
-        (sc_symbolic_in(s, node, 4) && !sc_symbolic_ints(sc_symbolic_in(s, node, 4), &n_step, steps)) ||
-        (n_axis >= 0 && n_axis != n) || (n_step >= 0 && n_step != n)) {
-        return SC_OK;
-    }
-    memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
-    for (int i = 0; i < n; i++) {
-        int64_t axis = n_axis < 0 ? i : axes[i];
-        axis = axis < 0 ? axis + in->rank : axis;
-        struct sc_size stop;
-        if (axis < 0 || axis >= in->rank || (n_step >= 0 && steps[i] != 1) ||
-            !settle_bound(s, &begin[i], &in->dims[axis], &starts[axis]) ||
-            !settle_bound(s, &end[i], &in->dims[axis], &stop) || !sc_size_add(&stop, &starts[axis], -1, &dims[axis]) ||
-            !sc_size_not_negative(s, &dims[axis])) {
-            return SC_OK;
-        }
-    }
-    return cut(s, in, starts, dims, sc_symbolic_out(s, node, 0));
 }
 
 static enum sc_status reduce(struct sc_symbolics *s, const struct sc_node *node)
@@ -550,7 +491,7 @@ sc_symbolic_op sc_symbolic_shape_op(const char *name)
         const char *name;
         sc_symbolic_op op;
     } table[] = {{"Shape", shape}, {"Gather", gather}, {"Concat", concat}, {"Reshape", reshape}, {"Flatten", flatten},
-        {"Expand", expand}, {"Slice", slice}, {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze}, {"Transpose", transpose},
+        {"Expand", expand}, {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze}, {"Transpose", transpose},
         {"ReduceMean", reduce}, {"ReduceSum", reduce}, {"ReduceMax", reduce}, {"ReduceMin", reduce},
         {"ReduceProd", reduce}, {"ReduceL2", reduce}};
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {

@@ -60,7 +60,7 @@ static enum sc_status plan_facts(
         facts[v] = graph->values[v].fact;
     }
     plan_inputs(graph, planning, facts);
-    if (sc_infer_graph(graph, planning->kernels, arena, facts) != SC_OK) {
+    if (sc_infer_graph(graph, planning->kernels, arena, NULL, facts) != SC_OK) {
         /* dims put to 1 need not go together; then what is known of every size has to do */
         for (int v = 0; v < graph->n_values; v++) {
             facts[v] = graph->values[v].fact;

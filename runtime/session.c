@@ -125,12 +125,10 @@ static enum sc_status prepare(struct sc_session *session)
     SC_TRY(sc_passes_rewrite(session->model, &passes));
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
+    SC_TRY(sc_passes_run(session->model, session->kernels));
     session->symbol_sizes =
         sc_arena_array(&session->arena, (size_t)session->model->n_symbols + 1, sizeof *session->symbol_sizes);
-    if (!session->symbol_sizes) {
-        return SC_NO_MEMORY;
-    }
-    return sc_passes_run(session->model, session->kernels);
+    return session->symbol_sizes ? SC_OK : SC_NO_MEMORY;
 }
 
 /* For the watchdog's thread. */

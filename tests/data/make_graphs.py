@@ -724,6 +724,56 @@ def conv_norm_old():
          [[ints(1, 2, 4, 4)]], opset=8, ir=4, want=lambda x: [norm(conv2(x, w), *stats)] * 2)
 
 
+def dims_of(name, x, *axes):
+    """Nodes that take dims of a value as torch does, each a list of one: name0, name1, ..."""
+    nodes = []
+    for k, axis in enumerate(axes):
+        nodes += [node(f"{name}s{k} = Shape {x}"), node(f"{name}g{k} = Gather {name}s{k} at{axis}"),
+                  node(f"{name}{k} = Unsqueeze {name}g{k} first")]
+    return nodes
+
+
+def shapes():
+    """Shape arithmetic as torch writes it. Sizes of 0 are among the data."""
+    table = ints(1, 6)
+    nodes = [
+        *dims_of("a", "x", 0, 1), node("heads = Concat a0 a1 n2 n4", axis=0), node("four = Reshape x heads"),
+        node("turned = Transpose four", perm=[0, 2, 1, 3]),
+        *dims_of("b", "x", 0, 1), node("joined = Concat b0 b1 n8", axis=0), node("back = Transpose turned", perm=[0, 2, 1, 3]),
+        node("split = Reshape back joined"),
+        # positions: a table cut to the length, broadcast to [batch, seq, 1]
+        *dims_of("c", "x", 1), node("cut = Slice table first c0 n1"), *dims_of("d", "x", 0, 1),
+        node("all = Concat d0 d1", axis=0), node("rank = Shape all"), node("ones = ConstantOfShape rank", value=constant("", [1])),
+        node("minus = Mul ones n_1"), node("same = Equal all minus"), node("chosen = Where same ones all"),
+        node("wide = Expand cut chosen"), node("column = Unsqueeze wide n2"), node("placed = Add split column"),
+        # nothing happens
+        node("cast = Cast placed", to=T.FLOAT), *dims_of("e", "x", 0, 1), node("as_it_is = Concat e0 e1 n8", axis=0),
+        node("again = Reshape cast as_it_is"), node("most = Shape again", start=1, end=2),
+        node("whole = Slice again first most n1"), node("y = Neg whole"),
+        # rows of all batches, and back; reversed, which is no slice of the whole
+        *dims_of("f", "x", 0, 1), node("flat = Reshape x rows"), node("doubled = Add flat flat"),
+        node("apart = Concat f0 f1 n8", axis=0), node("z = Reshape doubled apart", allowzero=1),
+        node("r = Slice constant last far first n_1"), node("reversed = Neg r"),
+        # where seq is 0, the target's second dim would be the input's: not the same for every size
+        *dims_of("g", "turned", 2), node("mixed = Concat n_1 g0 n4", axis=0), node("by_length = Reshape turned mixed"),
+        node("w = Neg by_length"),
+    ]
+
+    def want(x):
+        b, s, _ = x.shape
+        length = s if s else 2
+        return [-(x + table[:, :s, None]), x + x, -np.arange(3, dtype=np.float32)[::-1],
+                -x.reshape(b, s, 2, 4).transpose(0, 2, 1, 3).reshape(b * 2 if s else 0, length, 4)]
+
+    save("shapes", nodes, [f32("x", "batch", "seq", 8)],
+         [f32("y", None, None, None), f32("z", None, None, None), f32("reversed", 3), f32("w", None, None, None)],
+         [nh.from_array(table, "table"), constant("constant", [0, 1, 2], np.float32), constant("first", [0]),
+          constant("at0", 0), constant("at1", 1), constant("at2", 2), constant("n1", [1]), constant("n2", [2]),
+          constant("n4", [4]), constant("n8", [8]), constant("n_1", [-1]), constant("rows", [-1, 8]),
+          constant("last", [2]), constant("far", [-9])],
+         [[ints(b, s, 8)] for b, s in ((2, 3), (1, 1), (3, 6), (2, 0))], want=want)
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, outputs, failing,
@@ -731,7 +781,7 @@ if __name__ == "__main__":
                  defaults):
         make()
     rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
-    for make in (conv_norm, conv_norm_old):
+    for make in (conv_norm, conv_norm_old, shapes):
         make()
     from gradients import gradients  # which has this file's helpers
     gradients()

@@ -146,7 +146,7 @@ static enum sc_status cut(struct driven *driven)
             known[graph->inputs[i]].value = NULL;
         }
     }
-    SC_TRY(sc_infer_graph(graph, driven->kernels, &driven->arena, known));
+    SC_TRY(sc_infer_graph(graph, driven->kernels, &driven->arena, NULL, known));
     SC_TRY(sc_facts_closed(graph, known, &driven->arena, &driven->facts));
     struct sc_partition_options options = sc_partition_options_default(1 + (int)sc_draw_below(driven->draw, 4));
     options.random = sc_draw_below(driven->draw, 4) == 0;

@@ -152,13 +152,14 @@ static void each_pass_on_and_off_gives_the_same_bits(void **state)
 {
     (void)state;
     static const char *const names[] = {"attention_encoder", "attention_where", "branches", "computed_shape",
-        "functions", "in_place", "large_constant", "late", "nested_if", "removable", "sequences", "skipping", "views"};
+        "functions", "in_place", "large_constant", "late", "nested_if", "removable", "sequences", "shapes", "skipping",
+        "views"};
     static const struct sc_tolerance near = {1e-5, 1e-5};
     static const struct {
         unsigned pass;
         const struct sc_tolerance *tolerance;
     } cases[] = {{SC_PASS_ATTENTION, &near}, {SC_PASS_BRANCHES, NULL}, {SC_PASS_FOLD, NULL}, {SC_PASS_IDENTITY, NULL},
-        {SC_PASS_DEAD, NULL}};
+        {SC_PASS_SHAPES, NULL}, {SC_PASS_DEAD, NULL}};
     for (size_t p = 0; p < sizeof cases / sizeof cases[0]; p++) {
         bool acted = false;
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
