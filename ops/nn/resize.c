@@ -174,6 +174,7 @@ static enum sc_status find_axis(
     if (asked->sizes) {
         axis->out = sc_index_at(asked->sizes, i);
         axis->scale = axis->in > 0 ? (float)axis->out / (float)axis->in : 1.0F;
+        axis->length = (double)axis->out;
         if (axis->out < 0 || (axis->in == 0 && axis->out > 0)) {
             return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "a dim of %lld cannot be resized to %lld",
                 (long long)axis->in, (long long)axis->out);
@@ -188,6 +189,7 @@ static enum sc_status find_axis(
         axis->out = axis->scale == 1.0F && !asked->roi ? axis->in : SC_DIM_UNKNOWN;
         return SC_OK;
     }
+    axis->length = (double)axis->scale * (double)axis->in;
     const float part = asked->roi ? axis->end - axis->start : 1.0F;
     const float out = floorf((float)axis->in * part * axis->scale); /* in float, as all peers round it */
     axis->out = axis->scale == 1.0F && part == 1.0F ? axis->in : out >= 0.0F && out < 0x1p62F ? (int64_t)out : -1;
@@ -216,7 +218,8 @@ static void keep_aspect(const struct sc_resize_params *p, const uint32_t mask, i
     for (int i = 0; i < rank; i++) {
         if (mask & (1U << i) && axes[i].in > 0) {
             axes[i].scale = scale;
-            axes[i].out = (int64_t)((double)scale * (double)axes[i].in + 0.5);
+            axes[i].length = (double)scale * (double)axes[i].in;
+            axes[i].out = (int64_t)(axes[i].length + 0.5);
         }
     }
 }
@@ -231,7 +234,8 @@ static enum sc_status find_axes(const struct sc_infer *infer, const struct asked
     SC_TRY(check_lengths(infer, asked, n));
     bool all_known = true;
     for (int i = 0; i < rank; i++) {
-        axes[i] = (struct sc_resize_axis){.in = dims[i], .out = dims[i], .scale = 1.0F, .end = 1.0F};
+        axes[i] = (struct sc_resize_axis){
+            .in = dims[i], .out = dims[i], .scale = 1.0F, .length = (double)dims[i], .end = 1.0F};
     }
     for (int i = 0; i < n; i++) {
         const int64_t at = p->axes.n < 0 ? i : p->axes.values[i] < 0 ? p->axes.values[i] + rank : p->axes.values[i];
@@ -266,7 +270,8 @@ static enum sc_status infer_resize(struct sc_infer *infer)
     const struct sc_fact *x = infer->in[0];
     const struct sc_resize_params *p = infer->params;
     struct sc_fact *y = sc_infer_out(infer, 0);
-    if (p->mode != SC_RESIZE_NEAREST && x->type != SC_TYPE_NONE && !sc_convertible(x->type)) {
+    if (p->mode != SC_RESIZE_NEAREST && x->type != SC_TYPE_NONE && !sc_convertible(x->type) && x->type != SC_C64 &&
+        x->type != SC_C128) {
         return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "%s can be resized by mode 'nearest' only",
             sc_type_name(x->type));
     }

@@ -41,6 +41,7 @@ struct sc_resize_params {
 struct sc_resize_axis {
     int64_t in, out;
     float scale;
+    double length; /* of the output before it is rounded to out: scale · in; out itself where sizes say it */
     float start, end; /* region of interest, as parts of the axis; tf_crop_and_resize only */
 };
 

@@ -16,19 +16,18 @@ static double place(const struct sc_resize_params *params, const struct sc_resiz
     const double scale = (double)axis->scale;
     const double at = (double)x;
     const double last = (double)axis->in - 1.0;
-    const double length = scale * (double)axis->in; /* not rounded */
     switch (params->place) {
     case SC_RESIZE_HALF_PIXEL:
         break;
     case SC_RESIZE_HALF_PIXEL_SYMMETRIC:
-        return (double)axis->in / 2.0 * (1.0 - (double)axis->out / length) + (at + 0.5) / scale - 0.5;
+        return (double)axis->in / 2.0 * (1.0 - (double)axis->out / axis->length) + (at + 0.5) / scale - 0.5;
     case SC_RESIZE_PYTORCH_HALF_PIXEL:
         if (axis->out == 1) {
             return 0.0;
         }
         break;
     case SC_RESIZE_ALIGN_CORNERS:
-        return length == 1.0 ? 0.0 : at * last / (length - 1.0);
+        return axis->length == 1.0 ? 0.0 : at * last / (axis->length - 1.0);
     case SC_RESIZE_ASYMMETRIC:
         return at / scale;
     case SC_RESIZE_TF_HALF_PIXEL_FOR_NN:
@@ -36,7 +35,8 @@ static double place(const struct sc_resize_params *params, const struct sc_resiz
     case SC_RESIZE_TF_CROP_AND_RESIZE: {
         const double start = (double)axis->start;
         const double end = (double)axis->end;
-        return axis->out > 1 ? start * last + at * (end - start) * last / (length - 1.0) : 0.5 * (start + end) * last;
+        return axis->out > 1 ? start * last + at * (end - start) * last / (axis->length - 1.0)
+                             : 0.5 * (start + end) * last;
     }
     }
     return (at + 0.5) / scale - 0.5;

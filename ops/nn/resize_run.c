@@ -13,7 +13,7 @@ struct axis {
     int64_t taps;
     int64_t *from;
     double *weights;
-    int64_t inner; /* elements below this axis when it is resized: inputs above it, outputs below */
+    int64_t inner; /* parts of elements below this axis when it is resized: inputs above it, outputs below */
 };
 
 struct resize {
@@ -21,6 +21,8 @@ struct resize {
     const struct sc_kernels *kernels;
     const struct sc_tensor *x, *y;
     enum sc_type type; /* in which sums are made: SC_F32 or SC_F64 */
+    enum sc_type part; /* the elements' own; that of their parts where they are complex and filtered */
+    int64_t parts; /* in an element: 2 when complex, else 1 */
     int rank, first; /* axes before `first` are passed on as they are */
     struct axis axes[SC_MAX_RANK];
     int64_t blocks, in_count, out_count, room_count; /* elements of a block: before, after, and the most on the way */
@@ -39,13 +41,19 @@ static void measure(const struct sc_call *call, struct resize *r)
     r->y = sc_call_out(call, 0);
     r->rank = r->x->rank;
     r->first = call->choice < r->rank ? call->choice : r->rank;
-    r->bytes = sc_type_bytes(r->x->type);
-    r->type = r->x->type == SC_F32 || r->x->type == SC_F16 || r->x->type == SC_BF16 ? SC_F32 : SC_F64;
+    r->part = r->x->type;
+    r->parts = 1;
+    if ((r->x->type == SC_C64 || r->x->type == SC_C128) && r->params->mode != SC_RESIZE_NEAREST) {
+        r->part = r->x->type == SC_C64 ? SC_F32 : SC_F64;
+        r->parts = 2;
+    }
+    r->bytes = sc_type_bytes(r->part);
+    r->type = r->part == SC_F32 || r->part == SC_F16 || r->part == SC_BF16 ? SC_F32 : SC_F64;
     r->blocks = sc_dims_product(r->x->dims, 0, r->first);
-    r->in_count = sc_dims_product(r->x->dims, r->first, r->rank);
-    r->out_count = sc_dims_product(r->y->dims, r->first, r->rank);
+    r->in_count = r->parts * sc_dims_product(r->x->dims, r->first, r->rank);
+    r->out_count = r->parts * sc_dims_product(r->y->dims, r->first, r->rank);
     int64_t count = r->in_count;
-    int64_t inner = 1;
+    int64_t inner = r->parts;
     r->room_count = count;
     for (int i = r->rank - 1; i >= 0; i--) {
         struct axis *axis = &r->axes[i];
@@ -110,7 +118,7 @@ static void add_f64(double weight, const double *x, double *y, int64_t n)
 /* Integers round to the nearest, halves to even, and saturate. */
 static void store(const struct resize *r, double *from, void *to)
 {
-    const enum sc_type type = r->x->type;
+    const enum sc_type type = r->part;
     const int bits = type == SC_BOOL ? 1 : 8 * (int)r->bytes;
     const bool is_signed = type == SC_I8 || type == SC_I16 || type == SC_I32 || type == SC_I64;
     const double low = is_signed ? -ldexp(1.0, bits - 1) : 0.0;
@@ -130,19 +138,19 @@ static void filter_block(const struct resize *r, int64_t block, int worker)
     const void *x = sc_const_at(r->x->data, block * r->in_count, r->bytes);
     void *y = sc_at(r->y->data, block * r->out_count, r->bytes);
     int room = 0;
-    if (r->x->type != r->type) {
-        sc_convert(r->x->type, x, r->type, rooms[0], r->in_count, 0);
+    if (r->part != r->type) {
+        sc_convert(r->part, x, r->type, rooms[0], r->in_count, 0);
         x = rooms[0];
         room = 1;
     }
-    int64_t outer = r->in_count;
+    int64_t outer = r->in_count / r->parts;
     for (int i = r->rank - 1; i >= r->first; i--) {
         const struct axis *axis = &r->axes[i];
         outer /= axis->about.in;
         if (!sc_resize_moves(r->params, &axis->about)) {
             continue;
         }
-        void *to = i == r->first && r->x->type == r->type ? y : rooms[room];
+        void *to = i == r->first && r->part == r->type ? y : rooms[room];
         if (r->type == SC_F32) {
             pass_f32(r, axis, outer, x, to);
         } else {
@@ -151,9 +159,9 @@ static void filter_block(const struct resize *r, int64_t block, int worker)
         x = to;
         room ^= 1;
     }
-    if (r->x->type != r->type && r->type == SC_F32) {
-        sc_convert(SC_F32, x, r->x->type, y, r->out_count, 0);
-    } else if (r->x->type != r->type) {
+    if (r->part != r->type && r->type == SC_F32) {
+        sc_convert(SC_F32, x, r->part, y, r->out_count, 0);
+    } else if (r->part != r->type) {
         store(r, (double *)(void *)rooms[room ^ 1], y);
     }
 }
@@ -280,7 +288,7 @@ void sc_resize_run(const struct sc_call *call)
         r.first++;
     }
     if (r.first == r.rank) {
-        memcpy(r.y->data, r.x->data, (size_t)sc_tensor_count(r.x) * r.bytes);
+        memcpy(r.y->data, r.x->data, (size_t)(sc_tensor_count(r.x) * r.parts) * r.bytes);
         return;
     }
     fill_lists(call, axes, &r);

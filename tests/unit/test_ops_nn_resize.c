@@ -51,6 +51,43 @@ static void upsample_of_version_1_has_two_scales(void **state)
     op_close(&c);
 }
 
+/* 2 / 3 is no float: by it the output would be a little longer than two, and its last place short of the input's. */
+static void sizes_say_the_length_of_the_output_exactly(void **state)
+{
+    (void)state;
+    static const int8_t x[] = {-1, -3, 1}, want[] = {-1, 1};
+    static const int64_t sizes[] = {1, 1, 1, 2};
+    struct op_case c;
+    op_open(&c, "", "Resize", 13, 1);
+    op_text(&c, "mode", "nearest");
+    op_text(&c, "coordinate_transformation_mode", "align_corners");
+    op_text(&c, "nearest_mode", "floor");
+    op_in(&c, SC_I8, x, DIMS(1, 1, 1, 3));
+    op_in_absent(&c);
+    op_in_absent(&c);
+    op_in(&c, SC_I64, sizes, DIMS(4));
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect(&c, 0, SC_I8, want, DIMS(1, 1, 1, 2));
+    op_close(&c);
+}
+
+static void complex_numbers_are_filtered_part_by_part(void **state)
+{
+    (void)state;
+    static const float x[] = {0, 4, 2, -4}, want[] = {0, 4, 1, 0, 2, -4, 2, -4};
+    static const float scales[] = {2};
+    struct op_case c;
+    op_open(&c, "", "Resize", 13, 1);
+    op_text(&c, "mode", "linear");
+    op_text(&c, "coordinate_transformation_mode", "asymmetric");
+    op_in(&c, SC_C64, x, DIMS(2));
+    op_in_absent(&c);
+    op_in(&c, SC_F32, scales, DIMS(1));
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect(&c, 0, SC_C64, want, DIMS(4));
+    op_close(&c);
+}
+
 static void resize_row(int version, float scale, const char *place, const char *rounding, int64_t n, const float *want)
 {
     static const float x[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -175,6 +212,8 @@ int main(void)
         cmocka_unit_test(upsample_linear_of_version_9_is_asymmetric),
         cmocka_unit_test(upsample_nearest_repeats_elements_of_any_type),
         cmocka_unit_test(upsample_of_version_1_has_two_scales),
+        cmocka_unit_test(complex_numbers_are_filtered_part_by_part),
+        cmocka_unit_test(sizes_say_the_length_of_the_output_exactly),
         cmocka_unit_test(scales_that_are_no_floats_pick_the_elements_that_were_meant),
         cmocka_unit_test(resize_of_version_10_rounds_up_where_it_shrinks),
         cmocka_unit_test(cubic_leaves_out_what_is_outside),
