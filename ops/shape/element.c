@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
 /* X(type, C type, type of sums) */
@@ -114,7 +115,25 @@ bool sc_element_is_set(enum sc_type type, const void *element)
 
 bool sc_element_combinable(enum sc_type type, enum sc_reduction reduction)
 {
-    return reduction == SC_REDUCTION_NONE || sc_type_is_float(type) || sc_type_is_int(type) || type == SC_BOOL;
+    const bool ordered = sc_type_is_float(type) || sc_type_is_int(type) || type == SC_BOOL;
+    const bool complex = type == SC_C64 || type == SC_C128;
+    return reduction == SC_REDUCTION_NONE || ordered ||
+        (complex && (reduction == SC_REDUCTION_ADD || reduction == SC_REDUCTION_MUL));
+}
+
+/* Sums and products of complex numbers, in double, each part rounded once. */
+static void combine_complex(enum sc_type type, enum sc_reduction reduction, void *to, const void *from, int64_t n)
+{
+    const enum sc_type part = type == SC_C64 ? SC_F32 : SC_F64;
+    for (int64_t i = 0; i < n; i++) {
+        double a[2], b[2];
+        void *y = sc_at(to, i, sc_type_bytes(type));
+        sc_convert(part, y, SC_F64, a, 2, 0);
+        sc_convert(part, sc_const_at(from, i, sc_type_bytes(type)), SC_F64, b, 2, 0);
+        const double sum[2] = {a[0] + b[0], a[1] + b[1]};
+        const double product[2] = {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]};
+        sc_convert(SC_F64, reduction == SC_REDUCTION_ADD ? sum : product, part, y, 2, 0);
+    }
 }
 
 static void combine_narrow(enum sc_type type, enum sc_reduction reduction, void *to, const void *from, int64_t n)
@@ -145,6 +164,10 @@ void sc_element_combine(enum sc_type type, enum sc_reduction reduction, void *to
         break;
         NUMBERS(X)
 #undef X
+    case SC_C64:
+    case SC_C128:
+        combine_complex(type, reduction, to, from, n);
+        break;
     default:
         combine_narrow(type, reduction, to, from, n);
     }

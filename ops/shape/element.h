@@ -17,7 +17,8 @@ enum sc_reduction { SC_REDUCTION_NONE, SC_REDUCTION_ADD, SC_REDUCTION_MUL, SC_RE
 /* Whether sc_element_combine knows the reduction for the type. */
 bool sc_element_combinable(enum sc_type type, enum sc_reduction reduction);
 
-/* to[i] = to[i] (reduction) from[i]: integers wrap, booleans are 0 and 1, 16-bit floats round each result. */
+/* to[i] = to[i] (reduction) from[i]: integers wrap, booleans are 0 and 1, 16-bit floats round each result. Complex
+ * numbers have no maximum and no minimum. */
 void sc_element_combine(enum sc_type type, enum sc_reduction reduction, void *to, const void *from, int64_t n);
 
 #endif

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tile: the input seen with one more axis of stride 0 before each of its own. Version 1 repeats one axis. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/shape/shape.h"
+#include "tensor/convert.h"
 
-/* Version 1 has tiles and axis as two scalars. */
+/* Version 1 has tiles and axis as two scalars of the input's own type, or of integers as later versions have them. */
+static enum sc_status read_scalar(const struct sc_infer *infer, int input, const char *name, int64_t *value)
+{
+    const struct sc_tensor *t = infer->in[input]->value;
+    if (sc_tensor_count(t) != 1 || !sc_convertible(t->type)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s is not a scalar number", name);
+    }
+    double number;
+    sc_convert(t->type, t->data, SC_F64, &number, 1, 0);
+    if (!(number >= -0x1p53 && number <= 0x1p53) || number != floor(number)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s is %g, want a whole number", name, number);
+    }
+    *value = (int64_t)number;
+    return SC_OK;
+}
+
 static enum sc_status read_repeats(const struct sc_infer *infer, int rank, int64_t repeats[SC_MAX_RANK], bool *known)
 {
     const struct sc_fact *list = infer->in[1];
@@ -15,17 +32,13 @@ static enum sc_status read_repeats(const struct sc_infer *infer, int rank, int64
         return SC_OK;
     }
     if (axis_of) {
-        int64_t axis_value[SC_MAX_RANK], tiles[SC_MAX_RANK];
-        struct sc_ints axis_list;
+        int64_t tiles, written;
         int axis;
-        SC_TRY(sc_input_ints(infer, 1, tiles, &ints));
-        SC_TRY(sc_input_ints(infer, 2, axis_value, &axis_list));
-        if (ints.n != 1 || axis_list.n != 1) {
-            return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "tiles and axis are not scalars");
-        }
-        SC_TRY(sc_axis(infer->graph, infer->node, "axis", axis_value[0], rank, &axis));
+        SC_TRY(read_scalar(infer, 1, "tiles", &tiles));
+        SC_TRY(read_scalar(infer, 2, "axis", &written));
+        SC_TRY(sc_axis(infer->graph, infer->node, "axis", written, rank, &axis));
         for (int i = 0; i < rank; i++) {
-            repeats[i] = i == axis ? tiles[0] : 1;
+            repeats[i] = i == axis ? tiles : 1;
         }
     } else {
         SC_TRY(sc_input_ints(infer, 1, repeats, &ints));

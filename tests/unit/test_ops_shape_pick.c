@@ -23,6 +23,42 @@ static void tile_repeats_every_axis(void **state)
     op_close(&c);
 }
 
+static void tile_of_version_1_has_its_numbers_in_the_inputs_type(void **state)
+{
+    (void)state;
+    struct op_case c;
+    op_open(&c, "", "Tile", 1, 1);
+    op_in(&c, SC_F32, six, DIMS(1, 2));
+    op_in(&c, SC_F32, (float[]){3}, 0, NULL);
+    op_in(&c, SC_F32, (float[]){1}, 0, NULL);
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect(&c, 0, SC_F32, (float[]){1, 2, 1, 2, 1, 2}, DIMS(1, 6));
+    op_close(&c);
+    op_open(&c, "", "Tile", 1, 1);
+    op_in(&c, SC_F32, six, DIMS(1, 2));
+    op_in(&c, SC_F32, (float[]){1.5F}, 0, NULL);
+    op_in(&c, SC_F32, (float[]){0}, 0, NULL);
+    op_expect_failure(&c, SC_BAD_INPUT, "tiles is 1.5, want a whole number");
+    op_close(&c);
+}
+
+static void complex_updates_are_added_and_multiplied(void **state)
+{
+    (void)state;
+    static const float data[] = {1, 2}, updates[] = {3, -1, 2, 5}, sum[] = {6, 6}, product[] = {-15, 35};
+    for (int times = 0; times < 2; times++) { /* (1 + 2i)(3 - i) = 5 + 5i; times 2 + 5i: -15 + 35i */
+        struct op_case c;
+        op_open(&c, "", "ScatterElements", 18, 1);
+        op_text(&c, "reduction", times ? "mul" : "add");
+        op_in(&c, SC_C64, data, DIMS(1));
+        op_in(&c, SC_I64, (int64_t[]){0, 0}, DIMS(2));
+        op_in(&c, SC_C64, updates, DIMS(2));
+        assert_int_equal(op_run(&c), SC_OK);
+        op_expect(&c, 0, SC_C64, times ? product : sum, DIMS(1));
+        op_close(&c);
+    }
+}
+
 static void gather_nd_takes_slices_per_batch(void **state)
 {
     (void)state;
@@ -250,6 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tile_repeats_every_axis),
         cmocka_unit_test(gather_nd_takes_slices_per_batch),
+        cmocka_unit_test(tile_of_version_1_has_its_numbers_in_the_inputs_type),
+        cmocka_unit_test(complex_updates_are_added_and_multiplied),
         cmocka_unit_test(scatter_elements_combines_in_order),
         cmocka_unit_test(scatter_of_integers_wraps_and_keeps_64_bits),
         cmocka_unit_test(pad_has_four_modes_and_negative_pads),
