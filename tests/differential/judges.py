@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who says what a case should give: ONNX Runtime, the evaluator of the onnx package, and the clause's rule in numpy."""
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import schema
+
+warnings.filterwarnings("ignore")
+onnxruntime.set_default_logger_severity(4)
+
+
+def value_info(name, type_name):
+    """Declares no dims: a case's shapes are its values'."""
+    if type_name.startswith("seq("):
+        return helper.make_tensor_sequence_value_info(name, schema.element(schema.base(type_name)), None)
+    return helper.make_tensor_value_info(name, schema.element(type_name), None)
+
+
+def constant(name, value):
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
+def model_of(row, case, in_types, out_types):
+    """The model at the row's own version. Absent inputs have an empty name."""
+    names = ["" if value is None else f"x{i}" for i, value in enumerate(case.inputs)]
+    while names and not names[-1]:
+        names.pop()
+    outs = [f"y{i}" for i in range(case.outputs)]
+    node = helper.make_node(row.name, names, outs, domain=row.domain)
+    for name, value in case.attributes.items():  # an empty list does not say of what
+        kind = onnx.AttributeProto.INTS if value == [] else None
+        node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
+    given = [i for i, name in enumerate(names) if name and i not in case.constants]
+    graph = helper.make_graph(
+        [node], str(row), [value_info(names[i], in_types[i]) for i in given],
+        [value_info(name, kind) for name, kind in zip(outs, out_types)],
+        [constant(names[i], case.inputs[i]) for i in sorted(case.constants) if names[i]])
+    opsets = [helper.make_opsetid(row.domain, row.since)]
+    if row.domain:
+        opsets.append(helper.make_opsetid("", 20))
+    version = min(helper.find_min_ir_version_for(opsets, ignore_unknown=True) if row.since > 2 else 4, 13)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=max(version, 4)), given
+
+
+def runtime(model, feeds):
+    """ONNX Runtime; None where it refuses the model, or numpy cannot hand it the types."""
+    if any(isinstance(v, np.ndarray) and v.dtype.kind == "V" or "ml_dtypes" in str(getattr(v, "dtype", "").__class__)
+           for v in feeds.values()):
+        return None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return session.run(None, feeds)
+    except Exception:  # its exceptions have no common class
+        return None
+
+
+def evaluator(model, feeds):
+    """None where it cannot run the model, or gives what is no value of ONNX (numbers among strings)."""
+    try:
+        outputs = ReferenceEvaluator(model).run(None, feeds)
+        for output in outputs:
+            if not isinstance(output, list):
+                constant("y", output)
+        return outputs
+    except Exception:
+        return None
+
+
+def widened(value):
+    """As the rules compute: floats in f64, everything else as it is."""
+    if isinstance(value, list):
+        return [widened(v) for v in value]
+    if value is None or value.dtype == object or value.dtype.kind in "biuc":
+        return value
+    return value.astype(np.float64)
+
+
+def rounded(value, type_name):
+    if isinstance(value, list):
+        return [rounded(v, type_name) for v in value]
+    value = np.asarray(value)
+    kind = schema.numpy_type(type_name)
+    if kind == object or value.dtype == kind:
+        return value.astype(kind)
+    if kind.kind not in "biufc":  # the types of ml_dtypes round once from f64, other than through f32
+        return value.astype(np.float64).astype(kind)
+    return value.astype(kind)
+
+
+def by_rule(case, out_types):
+    if case.rule is None:
+        return None
+    with np.errstate(all="ignore"):
+        outputs = case.rule(*[widened(value) for value in case.inputs])
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)  # a list is a sequence
+        return [rounded(value, schema.base(kind)) for value, kind in zip(outputs, out_types)]
+
+
+def has_types(outputs, out_types):
+    """An answer of other types than the schema's is none: numpy has no fp8, and some evaluations widen."""
+    return all(isinstance(value, list) or np.asarray(value).dtype == schema.numpy_type(kind)
+               for value, kind in zip(outputs, out_types))
+
+
+def largest(outputs):
+    """The largest finite magnitude, rounded up to a power of two, so that few tolerances differ."""
+    top = 0.0
+    for value in outputs:
+        if isinstance(value, np.ndarray) and value.dtype.kind not in "biuOUc" and value.size:
+            wide = np.abs(value.astype(np.float64))
+            top = max(top, float(np.where(np.isfinite(wide), wide, 0).max()))
+    return float(2.0 ** min(np.ceil(np.log2(top)), 60)) if top > 0 else 1.0
+
+
+def tolerance(judge, case, outputs, in_types, out_types):
+    """(rtol, atol). The rule is exact but for `error` units in the last place, which sums (error > 2) take from their
+    largest value, and of their coarsest type; peers round more often than that."""
+    step = max(map(schema.epsilon, out_types), default=0.0)
+    if case.error > 2 and step:
+        step = max(map(schema.epsilon, out_types + in_types))
+    if judge == "rule":
+        return case.error * step, case.error * step * largest(outputs) if case.error > 2 else 0.0
+    return max(1e-3, 4 * step) if step else 0.0, max(1e-6, 8 * step * largest(outputs)) if step else 0.0
