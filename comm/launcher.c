@@ -13,16 +13,23 @@ static const struct sc_launcher known[] = {
     {.name = "MVAPICH", .variable = "MV2_COMM_WORLD_SIZE"},
 };
 
-/* The positive number that a variable holds; 0 for none. */
-static int number_of(const char *variable)
+/* The number that a variable holds; -1 for none. */
+static int place_of(const char *variable)
 {
     const char *text = getenv(variable);
     char *end = NULL;
     if (!text || text[0] < '0' || text[0] > '9') {
-        return 0;
+        return -1;
     }
     const long number = strtol(text, &end, 10);
-    return *end == '\0' && number > 0 && number < 1 << 24 ? (int)number : 0;
+    return *end == '\0' && number < 1 << 24 ? (int)number : -1;
+}
+
+/* The positive number that a variable holds; 0 for none. */
+static int number_of(const char *variable)
+{
+    const int number = place_of(variable);
+    return number > 0 ? number : 0;
 }
 
 bool sc_launcher_find(struct sc_launcher *launcher)
@@ -44,6 +51,21 @@ bool sc_launcher_find(struct sc_launcher *launcher)
     if (n_tasks > 1 && getenv("SLURM_PROCID")) {
         *launcher = (struct sc_launcher){.name = "Slurm", .variable = "SLURM_STEP_NUM_TASKS", .size = n_tasks};
         return true;
+    }
+    return false;
+}
+
+bool sc_launcher_seat(int *seat, int *n_seats)
+{
+    static const char *const variables[][2] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"}, {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"}};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const int place = place_of(variables[i][0]), n = number_of(variables[i][1]);
+        if (place >= 0 && place < n) {
+            *seat = place;
+            *n_seats = n;
+            return true;
+        }
     }
     return false;
 }

@@ -14,4 +14,7 @@ struct sc_launcher {
 /* False when no launcher shows. Pure: it reads the environment only. */
 bool sc_launcher_find(struct sc_launcher *launcher);
 
+/* This process's place among all that were started on this host, as the environment says it. False: it does not. */
+bool sc_launcher_seat(int *seat, int *n_seats);
+
 #endif

@@ -38,6 +38,13 @@ void sc_world_local(const struct sc_world *world, int *local_rank, int *n_local)
     *n_local = world->n_local;
 }
 
+void sc_world_seat(const struct sc_world *world, int *seat, int *n_seats)
+{
+    const bool told = world->n_seats > world->n_local; /* ranks of other worlds are there too */
+    *seat = told ? world->seat : world->local_rank;
+    *n_seats = told ? world->n_seats : world->n_local;
+}
+
 enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table *table, int rank, int size)
 {
     *world = (struct sc_world){.table = table, .rank = rank, .size = size, .n_local = 1, .spin_ns = SPIN_NS};

@@ -60,6 +60,9 @@ enum sc_status sc_world_gather(struct sc_world *world, const void *mine, size_t 
 /* Local ranks: how many ranks share this host, and this rank's place among them. */
 void sc_world_local(const struct sc_world *world, int *local_rank, int *n_local);
 
+/* The same among all processes of the job on this host, also those outside of this world: who shares its CPUs. */
+void sc_world_seat(const struct sc_world *world, int *seat, int *n_seats);
+
 /* The link to a peer; the same one at every call; peer may be this rank. Owned by the world. */
 enum sc_status sc_world_link(struct sc_world *world, int peer, struct sc_link **link);
 

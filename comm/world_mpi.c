@@ -329,6 +329,7 @@ static enum sc_status look_around(struct sc_mpi_world *world)
     SC_TRY(split_by_node(world, &node));
     TRY_MPI(MPI_Comm_rank(node, &world->world.local_rank), "MPI_Comm_rank");
     TRY_MPI(MPI_Comm_size(node, &world->world.n_local), "MPI_Comm_size");
+    (void)sc_launcher_seat(&world->world.seat, &world->world.n_seats);
     const enum sc_status status = share_memory(world, node);
     TRY_MPI(MPI_Comm_free(&node), "MPI_Comm_free");
     return status;

@@ -10,6 +10,7 @@ struct sc_world {
     const struct sc_world_table *table;
     int rank, size;
     int local_rank, n_local;
+    int seat, n_seats; /* among the job's processes on this host; n_seats 0: the same as local */
     struct sc_link **links; /* by peer; NULL where none was asked for yet */
     struct sc_error *errors; /* rank 0: what sc_world_agree gathers, one per rank */
 

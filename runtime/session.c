@@ -76,15 +76,15 @@ void sc_session_pause(struct sc_session *session, int64_t idle_calls)
 
 static enum sc_status make_team(struct sc_session *session)
 {
-    int local_rank, n_local;
-    sc_world_local(session->world, &local_rank, &n_local);
+    int seat, n_seats;
+    sc_world_seat(session->world, &seat, &n_seats);
     SC_TRY(sc_machine_discover(NULL, &session->machine));
     if (sc_machine_binding_keep(session->machine, &session->binding) != SC_OK) {
         sc_log_write(&session->options.log, SC_LOG_DEBUG, "%s", sc_error_last()->text);
     }
     /* without a launcher a binding is the user's own: a taskset around the program */
     const bool keep = session->options.keep_binding || !sc_world_launched();
-    SC_TRY(sc_machine_share(session->machine, local_rank, n_local, keep, &session->arena, &session->share));
+    SC_TRY(sc_machine_share(session->machine, seat, n_seats, keep, &session->arena, &session->share));
     const int wanted = session->options.n_threads > 0 ? session->options.n_threads : session->share.n_cpus;
     const struct sc_team_options team = {
         .n_workers = wanted > 0 ? wanted : 1, .on_start = bind_worker, .on_start_arg = session};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inference inside an MPI program: all ranks but the last run a model, twice; the last goes on with its own work. */
+ * Inference inside an MPI program: all ranks but the last run a model, in two pipelines; the last goes on with its own work. */
 #include <mpi.h>
 #include <stagecoach_mpi.h>
 #include <stdio.h>
@@ -66,34 +66,52 @@ static void drive(struct sc_pipeline *pipeline)
     }
 }
 
-static int run_model(MPI_Comm communicator, const char *model)
+static enum sc_status open_model(MPI_Comm communicator, const char *model, struct sc_pipeline **pipeline)
 {
     struct sc_run_options *options = NULL;
-    struct sc_pipeline *pipeline = NULL;
-    int rank, size;
-    MPI_Comm_rank(communicator, &rank);
+    int size;
     MPI_Comm_size(communicator, &size);
-    if (sc_run_options_create(&options) != SC_OK || sc_run_options_set(options, "pp", size > 1 ? "2" : "1") != SC_OK) {
-        return fail("options");
+    enum sc_status status = sc_run_options_create(&options);
+    if (status == SC_OK) {
+        status = sc_run_options_set(options, "pp", size > 1 ? "2" : "1");
     }
-    const enum sc_status opened = sc_pipeline_open_mpi(communicator, model, options, &pipeline);
+    if (status == SC_OK) {
+        status = sc_pipeline_open_mpi(communicator, model, options, pipeline); /* when it fails, then on all ranks */
+    }
     sc_run_options_free(options);
-    if (opened != SC_OK) {
-        return fail("open"); /* on all ranks */
+    return status;
+}
+
+/* Rank 0 drives until it finishes; the others serve until then. */
+static enum sc_status use(MPI_Comm communicator, struct sc_pipeline *pipeline)
+{
+    int rank;
+    MPI_Comm_rank(communicator, &rank);
+    if (rank > 0) {
+        return sc_pipeline_serve(pipeline);
     }
-    enum sc_status status = SC_OK;
-    if (rank == 0) {
-        drive(pipeline);
-        status = sc_pipeline_finish(pipeline);
-    } else {
-        status = sc_pipeline_serve(pipeline);
+    drive(pipeline);
+    return sc_pipeline_finish(pipeline);
+}
+
+/* Two pipelines are open at once, and used one after the other. */
+static int run_models(MPI_Comm communicator, const char *model)
+{
+    struct sc_pipeline *pipelines[2] = {NULL, NULL};
+    int failed = 0;
+    for (int i = 0; i < 2 && !failed; i++) {
+        failed = open_model(communicator, model, &pipelines[i]) == SC_OK ? 0 : fail("open");
     }
-    if (status != SC_OK) { /* the others may wait for this rank: whether to end the job is the program's to decide */
-        fail("pipeline");
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 2 && !failed; i++) {
+        if (use(communicator, pipelines[i]) != SC_OK) {
+            fail("pipeline"); /* the others may wait for this rank: whether to end the job is the program's to decide */
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
     }
-    sc_pipeline_close(pipeline);
-    return 0;
+    for (int i = 0; i < 2; i++) {
+        sc_pipeline_close(pipelines[i]);
+    }
+    return failed;
 }
 
 int main(int argc, char **argv)
@@ -107,8 +125,8 @@ int main(int argc, char **argv)
     MPI_Comm part;
     const int apart = size > 1 && rank == size - 1;
     MPI_Comm_split(MPI_COMM_WORLD, apart, rank, &part);
-    for (int session = 0; session < 2 && !apart && !failed; session++) {
-        failed = run_model(part, model);
+    if (!apart) {
+        failed = run_models(part, model);
     }
     MPI_Comm_free(&part);
 
