@@ -13,6 +13,7 @@ static const struct sc_family_entry entries[] = {
     {"ConvTranspose", sc_ops_nn_conv_transpose},
     {"DeformConv", sc_ops_nn_deform_conv},
     {"Dropout", sc_ops_nn_dropout},
+    {"FlexAttention", sc_ops_nn_flex_attention},
     {"GRU", sc_ops_nn_recurrent},
     {"Gemm", sc_ops_nn_gemm},
     {"GlobalAveragePool", sc_ops_nn_pool},

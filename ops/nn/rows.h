@@ -14,6 +14,7 @@ extern const struct sc_op sc_ops_nn_conv[];
 extern const struct sc_op sc_ops_nn_conv_transpose[];
 extern const struct sc_op sc_ops_nn_deform_conv[];
 extern const struct sc_op sc_ops_nn_dropout[];
+extern const struct sc_op sc_ops_nn_flex_attention[];
 extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_grid_sample[];
 extern const struct sc_op sc_ops_nn_linear_attention[];
