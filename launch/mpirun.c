@@ -20,7 +20,7 @@
 #include "launch/options.h"
 
 #define SETTLE_MS 3
-#define GRACE_NS INT64_C(5000000000)
+#define GRACE_NS INT64_C(2000000000)
 
 enum sc_mpirun_kind sc_mpirun_kind_of(const char *version)
 {
@@ -279,17 +279,17 @@ static bool more(int fd, char *data, size_t room, size_t *bytes)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* A rank that dies while mpirun starts the others can leave mpirun waiting for ever. It gets some seconds to end by itself,
- * some to end what is left of the job when told to, and no more. */
+/* A rank that dies while mpirun starts the others can leave mpirun waiting for ever, and so can a host that is no longer
+ * there. It gets some seconds to end by itself, some to end what is left of the job when told to, and no more. */
 static void hurry(struct child *child, const struct sc_mpirun_output *output, int64_t *since_ns)
 {
-    if (!output->killed_by || has_ended(child, WNOHANG)) {
+    if ((!output->killed_by && !output->failed) || has_ended(child, WNOHANG)) {
         return;
     }
     *since_ns = *since_ns ? *since_ns : sc_clock_ns();
     const int64_t waited_ns = sc_clock_ns() - *since_ns;
     if (waited_ns > GRACE_NS && !child->given_up) {
-        child->given_up = 128 + output->killed_by;
+        child->given_up = output->killed_by ? 128 + output->killed_by : SC_EXIT_FAILED;
         (void)kill(child->pid, SIGTERM);
     } else if (waited_ns > 2 * GRACE_NS) {
         (void)kill(child->pid, SIGKILL);

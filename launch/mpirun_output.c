@@ -3,7 +3,6 @@
 #include "launch/mpirun_output.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,6 +78,7 @@ static void end_block(struct sc_mpirun_output *output)
     for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
         is_noise = is_noise || strstr(output->held, noise[i]) != NULL;
     }
+    output->failed = output->failed || is_noise;
     if (is_noise || put_killed(output)) {
         put_own_lines(output);
         output->n_held = 0;
