@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences."""
+"""Sequences, and the bodies of If, Loop and Scan."""
 import numpy as np
+from onnx import helper, numpy_helper
 
 from draw import Case, Impossible, recipe
-from schema import element
+from schema import base, element
 
 
 def item(d, variable="S"):
@@ -115,3 +116,111 @@ def split(d):
         return np.split(x, list(bounds), over)
 
     return Case(d.values("T", shape), given, rule=rule, axis=axis, keepdims=keep)
+
+
+# What SequenceConstruct and SequenceInsert take: no operator makes other sequences.
+IN_SEQUENCES = {"uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float", "double",
+                "string", "bool", "complex64", "complex128"}
+
+
+def value_type(name, kind):
+    """A declared output or input of a body."""
+    tensor = helper.make_tensor_type_proto(element(base(kind)), None)
+    if kind.startswith("seq("):
+        tensor = helper.make_sequence_type_proto(tensor)
+    return helper.make_value_info(name, tensor)
+
+
+def weight(name, value):
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
+def made(d, kind, names):
+    """(node that gives `names[0]`, its value, its initializers): of a body that reads nothing."""
+    if kind.startswith("optional("):
+        raise Impossible
+    if not kind.startswith("seq("):
+        value = d.values(kind, d.shape(0, 2, (1, 2, 3)))
+        return helper.make_node("Identity", [names[1]], [names[0]]), value, [weight(names[1], value)]
+    if base(kind) not in IN_SEQUENCES:
+        raise Impossible
+    items = sequence(d, base(kind), 1)
+    inputs = [f"{names[1]}{i}" for i in range(len(items))]
+    return helper.make_node("SequenceConstruct", inputs, [names[0]]), items, list(map(weight, inputs, items))
+
+
+@recipe("If")
+def if_(d):
+    kind = d.types["V"]
+    branches = []
+    for which in ("then", "else"):
+        node, value, weights = made(d, kind, (f"{which}_y", f"{which}_w"))
+        graph = helper.make_graph([node], which, [], [value_type(f"{which}_y", kind)], weights)
+        branches.append((graph, value))
+    (then_graph, then_value), (else_graph, else_value) = branches
+    rule = lambda cond: then_value if cond.reshape(()) else else_value  # noqa: E731
+    return Case(np.array(d.chance()).reshape(d.pick([], [1])), rule=rule, then_branch=then_graph, else_branch=else_graph)
+
+
+@recipe("Loop")
+def loop(d):
+    """A value that goes round, and is collected each time where it is a tensor."""
+    kind = d.types["V"]
+    if kind.startswith("optional(") or base(kind) not in IN_SEQUENCES and kind.startswith("seq("):
+        raise Impossible
+    is_sequence = kind.startswith("seq(")
+    trips, end = d.int(0, 4), d.int(0, 5) if d.chance(0.4) else None
+    start = sequence(d, base(kind)) if is_sequence else d.values(kind, d.shape(0, 2, (1, 2, 3)))
+    if is_sequence and not start:
+        raise Impossible  # a file's empty sequence has no element type
+    if not is_sequence and not trips:
+        raise Impossible  # what dims the items of an empty scan output have is not said
+    item = d.values(base(kind), [2]) if is_sequence else None
+    nodes = [helper.make_node("Less" if end is not None else "Identity",
+                              ["i", "end"] if end is not None else ["go"], ["goes"])]
+    weights = [weight("end", np.array(end, np.int64))] if end is not None else []
+    outs = [value_type("goes", "bool"), value_type("w", kind)]
+    if is_sequence:
+        nodes.append(helper.make_node("SequenceInsert", ["v", "item"], ["w"]))
+        weights.append(weight("item", item))
+    else:
+        nodes += [helper.make_node("Identity", ["v"], ["w"]), helper.make_node("Identity", ["v"], ["s"])]
+        outs.append(value_type("s", kind))
+    if end is not None and d.since < 9:
+        raise Impossible  # Less of version 7 has no integers
+    body = helper.make_graph(nodes, "body", [value_type("i", "int64"), value_type("go", "bool"), value_type("v", kind)],
+                             outs, weights)
+    rounds = trips if end is None else min(trips, end + 1)  # the round that finds the end is made
+
+    def rule(m, cond, v):
+        if is_sequence:
+            return [*v, *[item] * rounds]
+        return v, np.stack([v] * rounds) if rounds else np.zeros([0, *v.shape], v.dtype)
+
+    return Case(np.array(trips, np.int64), np.array(True), start, outputs=1 if is_sequence else 2, rule=rule, body=body)
+
+
+@recipe("Scan")
+def scan(d):
+    """Each output is the input before it: the state carries one over."""
+    kind = d.types["V"]
+    shape, steps = d.shape(0, 2, (1, 2, 3)), d.int(1, 4)
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["kept"]), helper.make_node("Identity", ["state"], ["y"])], "body",
+        [value_type("state", kind), value_type("x", kind)], [value_type("kept", kind), value_type("y", kind)])
+    if d.since == 8:
+        batch = d.int(1, 3)
+        state, x = d.values(kind, [batch, *shape]), d.values(kind, [batch, steps, *shape])
+        rule = lambda lengths, s, x: (x[:, -1], np.concatenate([s[:, None], x[:, :-1]], 1))  # noqa: E731
+        return Case(None, state, x, outputs=2, rule=rule, body=body, num_scan_inputs=1)
+    back = d.chance(0.3)
+    at = d.int(0, len(shape))
+    state, x = d.values(kind, shape), d.values(kind, [*shape[:at], steps, *shape[at:]])
+
+    def rule(s, x):
+        x = np.flip(x, at) if back else x
+        y = np.concatenate([np.expand_dims(s, at), np.take(x, range(steps - 1), at)], at)
+        return np.take(x, steps - 1, at), y
+
+    return Case(state, x, outputs=2, rule=rule, body=body, num_scan_inputs=1, scan_input_axes=[at],
+                scan_output_axes=[at], scan_input_directions=[1] if back else None)
