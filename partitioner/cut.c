@@ -224,9 +224,8 @@ static enum sc_status solve(const struct sc_cut_problem *problem, struct sc_aren
 {
     struct sc_units units = {0};
     SC_TRY(sc_units_build(problem, arena, &units));
-    if (problem->exact_stages && problem->n_stages > units.n) {
-        return sc_fail(
-            SC_BAD_INPUT, "%d stages asked for, but the graph can be cut into %d at most", problem->n_stages, units.n);
+    if (problem->exact_stages) {
+        SC_TRY(sc_units_suffice(&units));
     }
     struct solver solver = {
         .units = &units, .arena = arena, .exact = problem->exact_stages, .latency = problem->latency};

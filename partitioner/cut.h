@@ -35,6 +35,7 @@ struct sc_cut_problem {
     double link_bytes_per_second, link_seconds; /* a stage pays for what it receives and sends, once per producer and
                                                    side; no bandwidth (0): only link_seconds */
     bool exact_stages; /* exactly n_stages non-empty ones; else as few as give the best slowest stage */
+    bool fewer; /* where the graph has fewer separable nodes than n_stages, as many stages as it has, and no error */
     bool latency; /* minimise the sum instead of the largest */
     int n_weights, n_uses; /* shared weights; zeros: none */
     const int64_t *weight_bytes;
@@ -54,10 +55,11 @@ struct sc_cut_result {
  * stages are taken (unless exact_stages), then the more even partition.
  * result->stage_of is the caller's, stages are numbered in a topological order of the quotient graph.
  * Fails with SC_LIMIT when nothing fits, saying how much memory would; with SC_BAD_INPUT for a cycle, for numbers that
- * make no sense, and with exact_stages for more stages than separable nodes. */
+ * make no sense, and with exact_stages (and without `fewer`) for more stages than separable nodes. */
 enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_result *result);
 
-/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed: for tests of "any plan".
+/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed (fewer as
+ * above): for tests of "any plan".
  * Memory limits are not looked at. */
 enum sc_status sc_cut_random(const struct sc_cut_problem *problem, uint64_t seed, struct sc_cut_result *result);
 

@@ -35,6 +35,9 @@ struct sc_units {
 /* Checks the problem and joins. Everything is in the arena. */
 enum sc_status sc_units_build(const struct sc_cut_problem *problem, struct sc_arena *arena, struct sc_units *units);
 
+/* For as many stages as are asked for; or fewer will do. */
+enum sc_status sc_units_suffice(const struct sc_units *units);
+
 /* Lists from n_pairs pairs (key[i], item[i]): by key, items ascending, doubles dropped, and pairs of a negative key. */
 enum sc_status sc_lists_build(
     struct sc_arena *arena, int n, int n_pairs, const int *key, const int *item, struct sc_lists *lists);

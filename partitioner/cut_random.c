@@ -51,10 +51,8 @@ static enum sc_status random_cut(
 {
     struct sc_units units = {0};
     SC_TRY(sc_units_build(problem, arena, &units));
-    const int K = problem->n_stages;
-    if (K > units.n) {
-        return sc_fail(SC_BAD_INPUT, "%d stages asked for, but the graph can be cut into %d at most", K, units.n);
-    }
+    SC_TRY(sc_units_suffice(&units));
+    const int K = problem->n_stages < units.n ? problem->n_stages : units.n;
     int *order = sc_arena_array(arena, (size_t)units.n, sizeof *order);
     int *stage_of = sc_arena_array(arena, (size_t)units.n, sizeof *stage_of);
     int *n_units = sc_arena_array(arena, (size_t)K, sizeof *n_units);

@@ -392,3 +392,11 @@ enum sc_status sc_units_build(const struct sc_cut_problem *problem, struct sc_ar
     SC_TRY(build_producers(arena, units));
     return build_weights(arena, units);
 }
+
+enum sc_status sc_units_suffice(const struct sc_units *units)
+{
+    const int wanted = units->problem->n_stages;
+    return wanted <= units->n || units->problem->fewer
+        ? SC_OK
+        : sc_fail(SC_BAD_INPUT, "%d stages asked for, but the graph can be cut into %d at most", wanted, units->n);
+}

@@ -37,6 +37,7 @@ static enum sc_status cut(struct partition *p, int n, int *stage_of, struct sc_c
     p->problem.memory_limit = p->options->memory_per_rank > 0 ? p->limits : NULL;
     p->problem.latency = p->options->latency;
     p->problem.exact_stages = p->options->exact;
+    p->problem.fewer = p->options->fewer;
     result->stage_of = stage_of;
     return p->options->random ? sc_cut_random(&p->problem, p->options->seed, result)
                               : sc_cut_solve(&p->problem, result);

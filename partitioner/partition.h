@@ -9,6 +9,7 @@
 struct sc_partition_options {
     int n_stages; /* at most (exact: exactly) so many; 0: as many as the ranks */
     int n_ranks; /* at least 1 */
+    bool fewer; /* a graph of fewer separable nodes gets as many stages as it has, in place of an error */
     bool exact; /* exactly n_stages stages, though fewer be as fast; without: fewer when more gain under 3 % */
     bool random; /* a random plan of exactly n_stages (or n_ranks) stages by seed, for tests */
     uint64_t seed;

@@ -26,6 +26,7 @@ enum sc_status sc_session_make_plan(struct sc_session *session)
     }
     const struct sc_planning planning = {.n_ranks = sc_world_size(session->world),
         .n_stages = options->n_stages,
+        .fewer = options->fewer_stages,
         .plan_path = options->plan_path,
         .random = options->random_plan,
         .random_seed = options->plan_seed,

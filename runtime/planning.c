@@ -158,6 +158,7 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     SC_TRY(group_states(graph, planning, arena, &groups, &state_bytes));
     options.n_stages = planning->n_stages;
     options.exact = planning->n_stages > 0;
+    options.fewer = planning->fewer;
     options.random = planning->random;
     options.seed = planning->random_seed;
     options.memory_per_rank = planning->memory_bytes;

@@ -10,6 +10,7 @@
 struct sc_planning {
     int n_ranks;
     int n_stages; /* forced; 0: as many of the ranks as are worth having */
+    bool fewer; /* than n_stages where the graph has fewer nodes to cut between, in place of an error */
     const char *plan_path; /* read from here; NULL: made */
     bool random;
     uint64_t random_seed;

@@ -26,6 +26,7 @@ typedef enum sc_status sc_tail_fn(void *arg, const struct sc_microbatch *microba
 /* The same on every rank, but for what says "rank 0". Zeros are defaults. */
 struct sc_session_options {
     int n_stages; /* 0: one a rank, or fewer where more are not worth having */
+    bool fewer_stages; /* than n_stages where the graph has fewer nodes to cut between; without: an error */
     const char *plan_path; /* rank 0: read the plan from here; NULL: make one */
     bool random_plan; /* a random convex plan by plan_seed */
     uint64_t plan_seed;

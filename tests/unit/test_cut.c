@@ -373,6 +373,13 @@ static void group_around_a_node_takes_it_in(void **state)
     f.problem.n_stages = 4;
     assert_int_equal(sc_cut_solve(&f.problem, &result), SC_BAD_INPUT);
     assert_string_equal(sc_error_last()->text, "4 stages asked for, but the graph can be cut into 3 at most");
+    assert_int_equal(sc_cut_random(&f.problem, 1, &result), SC_BAD_INPUT);
+    f.problem.fewer = true;
+    assert_int_equal(sc_cut_solve(&f.problem, &result), SC_OK);
+    assert_int_equal(result.n_stages, 3);
+    result.n_stages = 0;
+    assert_int_equal(sc_cut_random(&f.problem, 1, &result), SC_OK);
+    assert_int_equal(result.n_stages, 3);
 }
 
 static void latency_minimises_the_sum(void **state)
