@@ -12,6 +12,8 @@
 
 #define SC_COMPARE_DEPTH 8
 
+enum { WINDOW = 512 }; /* numbers go through a small window of doubles */
+
 struct sc_comparison {
     const char *what;
     const struct sc_tolerance *tolerance;
@@ -28,22 +30,38 @@ static bool close_enough(double a, double r, const struct sc_tolerance *toleranc
     return fabs(a - r) <= tolerance->absolute + tolerance->relative * fabs(r);
 }
 
-/* Numbers go through a small window of doubles. */
+static double largest_magnitude(enum sc_type type, const void *data, int64_t n)
+{
+    double window[WINDOW], largest = 0;
+    for (int64_t at = 0; at < n; at += WINDOW) {
+        const int64_t count = n - at < WINDOW ? n - at : WINDOW;
+        sc_convert(type, (const char *)data + (size_t)at * sc_type_bytes(type), SC_F64, window, count, 0);
+        for (int64_t i = 0; i < count; i++) {
+            const double magnitude = fabs(window[i]);
+            largest = isfinite(magnitude) && magnitude > largest ? magnitude : largest;
+        }
+    }
+    return largest;
+}
+
 static enum sc_status compare_numbers(
     const struct sc_comparison *comparison, const struct sc_tensor *a, const struct sc_tensor *r)
 {
-    enum { WINDOW = 512 };
     double da[WINDOW], dr[WINDOW];
     const bool complex = a->type == SC_C64 || a->type == SC_C128;
     const enum sc_type type = a->type == SC_C64 ? SC_F32 : a->type == SC_C128 ? SC_F64 : a->type;
     const int64_t n = sc_tensor_count(a) * (complex ? 2 : 1);
     const size_t width = sc_type_bytes(type);
+    struct sc_tolerance tolerance = *comparison->tolerance;
+    if (tolerance.of_largest > 0) {
+        tolerance.absolute += tolerance.of_largest * largest_magnitude(type, r->data, n);
+    }
     for (int64_t at = 0; at < n; at += WINDOW) {
         const int64_t count = n - at < WINDOW ? n - at : WINDOW;
         sc_convert(type, (const char *)a->data + (size_t)at * width, SC_F64, da, count, 0);
         sc_convert(type, (const char *)r->data + (size_t)at * width, SC_F64, dr, count, 0);
         for (int64_t i = 0; i < count; i++) {
-            if (!close_enough(da[i], dr[i], comparison->tolerance)) {
+            if (!close_enough(da[i], dr[i], &tolerance)) {
                 return sc_fail(SC_BAD_INPUT, "%s: element %" PRId64 " is %.9g, recorded was %.9g", comparison->what,
                     at + i, da[i], dr[i]);
             }

@@ -8,10 +8,11 @@
 
 struct sc_tolerance {
     double relative, absolute;
+    double of_largest; /* absolute too, as a share of the tensor's largest finite magnitude */
 };
 
-/* Equal kind, type and dims; strings, integers and bools exactly, floats |a - r| <= absolute + relative * |r|, NaN
- * equal to NaN. SC_BAD_INPUT names `what` and the first element that differs, with both numbers. */
+/* Equal kind, type and dims; strings, integers and bools exactly, floats
+ * |a - r| <= absolute + of_largest * max |r| + relative * |r|, NaN equal to NaN. SC_BAD_INPUT names `what` and the first element that differs, with both numbers. */
 enum sc_status sc_compare_values(const char *what, const struct sc_value *value, const struct sc_value *reference,
     const struct sc_tolerance *tolerance);
 

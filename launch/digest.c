@@ -72,3 +72,8 @@ uint64_t sc_digest_value(uint64_t digest, const struct sc_value *value)
     }
     return digest;
 }
+
+uint64_t sc_digest_join(uint64_t digest, uint64_t next)
+{
+    return add_bytes(digest, &next, sizeof next);
+}

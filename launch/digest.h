@@ -12,4 +12,7 @@
  * FNV-1a, 64 bits: for comparing runs, no guard against malice. */
 uint64_t sc_digest_value(uint64_t digest, const struct sc_value *value);
 
+/* The digest of what `digest` stands for, followed by what `next` does. */
+uint64_t sc_digest_join(uint64_t digest, uint64_t next);
+
 #endif

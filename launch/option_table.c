@@ -30,7 +30,8 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
     [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false, "compare a model with recorded outputs",
         "Each PATH is a folder with model.onnx and test_data_set_*, or a folder of such folders. Every data set is run "
         "and\n"
-        "compared: count, type, shape, and |a - r| <= atol + rtol * |r|. One line for a failure or a skip; the last "
+        "compared: count, type, shape, and |a - r| <= atol + ltol * max |r| + rtol * |r|. One line for a failure or a "
+        "skip; the last "
         "line is\n"
         "'N passed, N failed'. Exit code 1 when one failed.\n",
         "stagecoach verify build/onnx/node/test_add\n"},
@@ -112,6 +113,12 @@ static const struct sc_option_row options[] = {
         "end the job when a rank makes no progress, or is not heard of, for S seconds; 0: never"},
     {"rtol", NULL, NULL, SC_OPTION_REAL, "R", "0.001", 0, 1e30, BIT(VERIFY), "relative tolerance"},
     {"atol", NULL, NULL, SC_OPTION_REAL, "A", "1e-7", 0, 1e30, BIT(VERIFY), "absolute tolerance"},
+    {"ltol", NULL, NULL, SC_OPTION_REAL, "L", "0", 0, 1e30, BIT(VERIFY),
+        "tolerance relative to the largest magnitude of the output"},
+    {"state", NULL, NULL, SC_OPTION_LIST, "IN=OUT", NULL, 0, 0, BIT(VERIFY),
+        "from the second data set on, input IN is what output OUT was in the one before; repeatable"},
+    {"plans", NULL, NULL, SC_OPTION_INT, "N", NULL, 0, 100000, BIT(VERIFY),
+        "run each case again on 1 and 2 threads, in 1 to 4 stages and by N random plans: every bit must be the same"},
     {"bits", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(VERIFY),
         "print a digest of each case's outputs; equal ones are equal in every bit"},
     {"ranks", "n", "np", SC_OPTION_INT, "N", "1", 1, 4096, BIT(LAUNCH), "ranks to start"},

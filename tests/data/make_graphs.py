@@ -120,6 +120,21 @@ def question_marks():
          [f32("y", "?", 2, "?")], data=[[ints(1, 2, 3)], [ints(4, 2, 1)]], want=lambda x: [-2 * x])
 
 
+def running_sum():
+    """A state that goes round outside: what is recorded follows from one data set to the next, through more than nine of
+    them; the states recorded as inputs are zeros."""
+    total = np.zeros(2, np.float32)
+
+    def want(state, x):
+        nonlocal total
+        total = total + x
+        return [total * total, total]
+
+    save("running_sum", [node("after = Add before x"), node("y = Mul after after")], [f32("before", 2), f32("x", 2)],
+         [f32("y", 2), f32("after", 2)], data=[[np.zeros(2, np.float32), np.float32([i, 1])] for i in range(11)],
+         want=want)
+
+
 def defaults():
     """Inputs with defaults: what is made of them alone must not be folded when a caller gives them."""
     w, k, shape = ints(4, 6), np.float32([2]), np.array([-1, 3])
@@ -778,7 +793,7 @@ if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, outputs, failing,
                  skipping, pairs, functions, bad_functions, attentions, branches, question_marks, captured_state,
-                 defaults):
+                 defaults, running_sum):
         make()
     rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
     for make in (conv_norm, conv_norm_old, shapes):

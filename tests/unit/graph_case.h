@@ -137,7 +137,7 @@ static inline void graph_read(struct graph_case *c, int set)
 /* Exactly what was recorded. */
 static inline void graph_expect_value(const struct graph_case *c, int o, const struct sc_value *value)
 {
-    const struct sc_tolerance exactly = {0, 0};
+    const struct sc_tolerance exactly = {.relative = 0, .absolute = 0};
     const char *output = c->model->graph->values[c->model->graph->outputs[o]].name;
     if (sc_compare_values(output, value, &c->wanted[o], &exactly) != SC_OK) {
         fail_msg("%s: %s", c->name, sc_error_last()->text);

@@ -51,6 +51,22 @@ static void infinities_equal_themselves_alone(void **state)
     assert_int_equal(compare_floats(3e38F, INFINITY), SC_BAD_INPUT);
 }
 
+static void what_is_small_may_differ_by_a_share_of_the_largest(void **state)
+{
+    (void)state;
+    const struct sc_tolerance share = {.of_largest = 0.01};
+    enum { N = 600 }; /* the largest lies in another window than what differs */
+    float a[N] = {0}, r[N] = {0};
+    r[0] = -INFINITY;
+    r[1] = -200;
+    memcpy(a, r, sizeof r);
+    a[N - 1] = 1.9F;
+    const struct sc_value x = vector(SC_F32, N, a), y = vector(SC_F32, N, r);
+    assert_ok(sc_compare_values("x", &x, &y, &share));
+    a[N - 1] = 2.125F;
+    assert_fails(SC_BAD_INPUT, "element 599 is 2.125", sc_compare_values("x", &x, &y, &share));
+}
+
 static void the_first_difference_is_named(void **state)
 {
     (void)state;
@@ -184,6 +200,7 @@ int main(void)
         cmocka_unit_test(floats_may_differ_by_the_tolerance),
         cmocka_unit_test(nan_equals_nan_and_nothing_else),
         cmocka_unit_test(infinities_equal_themselves_alone),
+        cmocka_unit_test(what_is_small_may_differ_by_a_share_of_the_largest),
         cmocka_unit_test(the_first_difference_is_named),
         cmocka_unit_test(integers_and_booleans_are_compared_exactly),
         cmocka_unit_test(half_floats_are_compared_as_numbers),

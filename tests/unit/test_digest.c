@@ -78,6 +78,15 @@ static void sequences_and_optionals_count_what_they_hold(void **state)
     }
 }
 
+static void joining_counts_the_order(void **state)
+{
+    (void)state;
+    const uint64_t a = SC_DIGEST_START, b = sc_digest_join(a, 1), c = sc_digest_join(a, 2);
+    assert_true(b != c);
+    assert_true(sc_digest_join(b, 2) != sc_digest_join(c, 1));
+    assert_true(sc_digest_join(b, 2) != sc_digest_join(b, UINT64_C(2) << 56));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +94,7 @@ int main(void)
         cmocka_unit_test(every_bit_type_and_dim_counts),
         cmocka_unit_test(strings_count_by_their_bytes_not_their_addresses),
         cmocka_unit_test(sequences_and_optionals_count_what_they_hold),
+        cmocka_unit_test(joining_counts_the_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

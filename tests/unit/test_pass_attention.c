@@ -35,7 +35,7 @@ static bool is_causal(const struct sc_node *node)
 /* To what sums in another order may differ by: the values are below 100. */
 static void run_and_compare(struct graph_case *c, int n_sets)
 {
-    static const struct sc_tolerance near = {1e-5, 1e-5};
+    static const struct sc_tolerance near = {.relative = 1e-5, .absolute = 1e-5};
     const struct sc_graph *graph = c->model->graph;
     assert_ok(sc_passes_run(c->model, c->kernels));
     graph_compile(c, NULL);

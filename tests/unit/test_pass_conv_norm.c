@@ -20,7 +20,7 @@ enum {
 };
 
 /* Weights and sums each rounded once more: a few 2^-24 of sums of up to 130 terms. */
-static const struct sc_tolerance rounding = {1e-5, 1e-3};
+static const struct sc_tolerance rounding = {.relative = 1e-5, .absolute = 1e-3};
 
 static const char *maker(const struct graph_case *c, int output)
 {

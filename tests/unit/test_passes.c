@@ -154,7 +154,7 @@ static void each_pass_on_and_off_gives_the_same_bits(void **state)
     static const char *const names[] = {"attention_encoder", "attention_where", "branches", "computed_shape",
         "functions", "in_place", "large_constant", "late", "nested_if", "removable", "sequences", "shapes", "skipping",
         "views"};
-    static const struct sc_tolerance near = {1e-5, 1e-5};
+    static const struct sc_tolerance near = {.relative = 1e-5, .absolute = 1e-5};
     static const struct {
         unsigned pass;
         const struct sc_tolerance *tolerance;

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Models with recorded inputs and outputs, laid out as the official cases are: FOLDER/model.onnx and
+ * FOLDER/test_data_set_N/ with input_J.pb and output_J.pb. */
+#ifndef SC_LAUNCH_RECORDED_H
+#define SC_LAUNCH_RECORDED_H
+
+#include "comm/world.h"
+#include "model/model.h"
+
+/* Texts in the caller's arena; `name` itself is freed by sc_names_release. */
+struct sc_names {
+    int n, capacity;
+    char **name;
+};
+
+void sc_names_release(struct sc_names *names); /* safe on zeros */
+
+/* Appends `path` when it is a folder with a model, else those of its folders that are, sorted. */
+enum sc_status sc_recorded_find(struct sc_arena *arena, const char *path, struct sc_names *folders);
+
+/* Rank 0's list to all: other hosts may not have the folders. Collective. */
+enum sc_status sc_recorded_share(struct sc_world *world, struct sc_arena *arena, struct sc_names *folders);
+
+/* One folder. The graph is that of its model, before or after passes: they keep inputs and outputs. */
+struct sc_recorded {
+    const char *folder;
+    const struct sc_graph *graph;
+    struct sc_names sets; /* names of the data sets in the order of their numbers; at least one */
+};
+
+/* Fills in `sets`. */
+enum sc_status sc_recorded_list(struct sc_recorded *recorded, struct sc_arena *arena);
+
+/* Values of a data set, in the arena. inputs: one per graph input, NULL for one that is not recorded. */
+enum sc_status sc_recorded_inputs(
+    const struct sc_recorded *recorded, int set, struct sc_arena *arena, const struct sc_value ***inputs);
+enum sc_status sc_recorded_output(
+    const struct sc_recorded *recorded, int set, int output, struct sc_arena *arena, struct sc_value *value);
+
+/* For planning: facts of the first set's inputs, and which inputs any set gives. In the arena. */
+enum sc_status sc_recorded_facts(
+    const struct sc_recorded *recorded, struct sc_arena *arena, struct sc_fact **facts, bool **given);
+
+#endif
