@@ -5,8 +5,9 @@
 usage: make_references.py FOLDER
 
 FOLDER/<model>/ gets model.onnx (a link into the package) and test_data_set_N/: seeded inputs of several shapes, dynamic
-dims and batches included; silero_vad also has a hundred chunks of one recording, each with the state that the chunk before
-it left. FOLDER/tolerance.tsv has rtol and atol of each model. FOLDER/stamp says what was written, so a second run is free.
+dims and batches included. silero_vad_stream/ has a hundred chunks of one recording, each with the state that the chunk before
+it left; we are fed with our own, and judged at every chunk by the bound of a single one. FOLDER/tolerance.tsv has the bounds of each model, for tests/models/run. FOLDER/stamp says what was written, so a
+second run is free.
 """
 import pathlib
 import shutil
@@ -14,14 +15,10 @@ import sys
 
 import numpy as np
 import onnxruntime
-from onnx import numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
-RTOL = 1e-3
-ATOL = 1e-5  # of the output's largest magnitude
-# Sums of f16 products are rounded where a runtime pleases, and ONNX Runtime's CPU kernels widen some of them: a few units
-# in the last place (2^-11) of values that are close to the output's largest.
-HALF = 2**-8
+sys.path.insert(0, str(HERE.parent))
+import references  # noqa: E402
 
 
 def picture(*shape, light=1.0, dark=-1.0):
@@ -97,44 +94,38 @@ MODELS = {  # name: file in site-packages, the inputs of each data set
                        [{"input1": picture(1, 1, 64, width, dark=0.0)} for width in (96, 160, 240)]),
     "ddddocr_common_det": ("ddddocr/common_det.onnx", [{"images": picture(1, 3, 416, 416, light=255.0, dark=0.0)}]),
 }
-STREAM = ("silero_vad_16k_op15", 100)  # chunks of one recording
+STREAM = "silero_vad_16k_op15"  # for chunks of one recording
+CHUNKS = 100
 
 
-class Model:
-    def __init__(self, folder, path):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self.folder = folder
-        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        self.sets = 0
-        self.largest = [0.0] * len(self.session.get_outputs())
-
-    def record(self, feeds):
-        data = self.folder / f"test_data_set_{self.sets}"
-        data.mkdir()
-        self.sets += 1
-        outputs = self.session.run(None, feeds)
-        for i, declared in enumerate(self.session.get_inputs()):
-            write(data / f"input_{i}.pb", feeds[declared.name], declared.name)
-        for i, (declared, value) in enumerate(zip(self.session.get_outputs(), outputs)):
-            write(data / f"output_{i}.pb", value, declared.name)
-            self.largest[i] = max(self.largest[i], float(np.abs(value).max()))
-        return outputs
-
-
-def write(path, value, name):
-    path.write_bytes(numpy_helper.from_array(np.asarray(value), name).SerializeToString())
-
-
-def record_stream(model, random, chunks):
+def record_stream(recorder, random):
     """As silero's own wrapper feeds it: 512 new samples after the 64 before them."""
-    wave = speech(1, 64 + 512 * chunks)(random)
+    wave = speech(1, 64 + 512 * CHUNKS)(random)
     wave *= (np.sin(np.arange(wave.shape[1]) / 8000.0) > 0).astype(np.float32)  # speech comes and goes
     state = np.zeros((2, 1, 128), np.float32)
-    for i in range(chunks):
+    for i in range(CHUNKS):
         chunk = wave[:, 512 * i:512 * i + 576]
-        state = model.record({"input": chunk, "state": state, "sr": np.array(16000)})[1]
+        state = recorder.record({"input": chunk, "state": state, "sr": np.array(16000)})[1]
+
+
+def record_models(root, packages):
+    """Returns rows of tolerance.tsv."""
+    rows = []
+    for name, (path, data_sets) in MODELS.items():
+        folder = root / name
+        folder.mkdir(parents=True)
+        (folder / "model.onnx").symlink_to(packages / path)
+        recorder = references.Recorder(folder, packages / path)
+        random = np.random.default_rng(20261129)
+        for feeds in data_sets:
+            recorder.record({key: make(random) for key, make in feeds.items()})
+        rows.append(f"{name}\t{references.RTOL:g}\t{references.LTOL:g}\n")
+    folder = root / "silero_vad_stream"
+    folder.mkdir()
+    (folder / "model.onnx").symlink_to(packages / MODELS[STREAM][0])
+    record_stream(references.Recorder(folder, packages / MODELS[STREAM][0]), np.random.default_rng(20261130))
+    rows.append(f"silero_vad_stream\t{references.RTOL:g}\t{references.LTOL:g}\tstate=stateN\n")
+    return rows
 
 
 def main():
@@ -142,28 +133,15 @@ def main():
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1]).absolute()
     stamp = root / "stamp"
-    wanted = f"onnxruntime {onnxruntime.__version__}\n" + (HERE / "requirements.txt").read_text() + HERE.joinpath(
-        "make_references.py").read_text()
+    sources = [HERE / "requirements.txt", HERE / "make_references.py", HERE.parent / "references.py"]
+    wanted = "".join([f"onnxruntime {onnxruntime.__version__}\n", *(source.read_text() for source in sources)])
     if stamp.exists() and stamp.read_text() == wanted:
         return
     shutil.rmtree(root, ignore_errors=True)
-    packages = pathlib.Path(np.__file__).parents[1]
-    rows = []
-    for name, (path, data_sets) in MODELS.items():
-        folder = root / name
-        folder.mkdir(parents=True)
-        (folder / "model.onnx").symlink_to(packages / path)
-        model = Model(folder, packages / path)
-        random = np.random.default_rng(20261129)
-        for feeds in data_sets:
-            model.record({key: make(random) for key, make in feeds.items()})
-        if name == STREAM[0]:
-            record_stream(model, random, STREAM[1])
-        half = HALF if name.endswith("_half") else 0.0
-        rows.append(f"{name}\t{max(RTOL, half):g}\t{max(ATOL, half) * min(model.largest):.3g}\n")
+    rows = record_models(root, pathlib.Path(np.__file__).parents[1])
     (root / "tolerance.tsv").write_text("".join(rows))
     stamp.write_text(wanted)
-    print(f"{len(MODELS)} trained models in {root}")
+    print(f"{len(rows)} trained models in {root}")
 
 
 if __name__ == "__main__":
