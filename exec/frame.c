@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/layout.h"
+#include "exec/placement.h"
 
 #define SC_LAYOUTS 4
 
@@ -17,6 +17,7 @@ struct sc_frame {
     struct sc_arena run; /* values settled at run time; emptied when a run starts */
     struct sc_layout layouts[SC_LAYOUTS];
     struct sc_layout *layout; /* of the run at hand */
+    struct sc_placement placement;
     int64_t runs;
     char *block, *scratch;
     size_t block_bytes, scratch_bytes;
@@ -63,7 +64,7 @@ enum sc_status sc_frame_create(
         frame->bodies[s] = sc_arena_array(arena, (size_t)program->steps[s].n_bodies + 1, sizeof **frame->bodies);
         made = frame->bodies[s] != NULL;
     }
-    if (!made) {
+    if (!made || sc_placement_open(program, &frame->placement) != SC_OK) {
         sc_frame_free(frame);
         return SC_NO_MEMORY;
     }
@@ -85,6 +86,7 @@ void sc_frame_free(struct sc_frame *frame)
     for (int l = 0; l < SC_LAYOUTS; l++) {
         sc_layout_release(&frame->layouts[l]);
     }
+    sc_placement_release(&frame->placement);
     free(frame->block);
     free(frame->scratch);
     sc_arena_release(&frame->run);
@@ -119,7 +121,7 @@ static bool same_facts(const struct sc_fact *a, const struct sc_fact *b)
 
 static bool layout_fits(const struct sc_frame *frame, const struct sc_layout *layout)
 {
-    if (!layout->facts) {
+    if (!layout->inputs) {
         return false;
     }
     for (int i = 0; i < frame->program->n_inputs; i++) {
@@ -128,6 +130,20 @@ static bool layout_fits(const struct sc_frame *frame, const struct sc_layout *la
         }
     }
     return true;
+}
+
+/* Places in the block, and the memory for them, for the layout at hand. */
+static enum sc_status place_layout(struct sc_frame *frame)
+{
+    struct sc_layout *layout = frame->layout;
+    struct sc_placement *placement = &frame->placement;
+    if (placement->number == 0 ||
+        (layout->placed != placement->number && !sc_placement_fits(frame->program, placement, layout))) {
+        sc_placement_make(frame->program, layout, placement);
+    }
+    layout->placed = placement->number;
+    SC_TRY(grow_memory(&frame->block, &frame->block_bytes, (size_t)placement->block_bytes));
+    return grow_memory(&frame->scratch, &frame->scratch_bytes, (size_t)layout->scratch_bytes);
 }
 
 /* The layout for the dims of these inputs: a kept one, or a new one in place of the one unused for longest. */
@@ -150,20 +166,11 @@ static enum sc_status find_layout(struct sc_frame *frame, const struct sc_value 
         }
     }
     if (!frame->layout) {
-        sc_layout_release(oldest);
         SC_TRY(sc_layout_make(program, frame->input_facts, inputs, frame->options.team, oldest));
-        enum sc_status status = grow_memory(&frame->block, &frame->block_bytes, (size_t)oldest->block_bytes);
-        if (status == SC_OK) {
-            status = grow_memory(&frame->scratch, &frame->scratch_bytes, (size_t)oldest->scratch_bytes);
-        }
-        if (status != SC_OK) { /* a kept layout has its memory */
-            sc_layout_release(oldest);
-            return status;
-        }
         frame->layout = oldest;
     }
     frame->layout->used = ++frame->runs;
-    return SC_OK;
+    return place_layout(frame);
 }
 
 static struct sc_frame *body_frame(const struct sc_caller *caller, const struct sc_body *body, enum sc_status *status)
@@ -265,7 +272,8 @@ static enum sc_status run_planned(struct sc_frame *frame, int s, struct sc_call 
             return surprise(frame, step, o, tensor);
         }
         tensor->owner = SC_OWNER_FRAME;
-        tensor->data = layout->offset[slot] == SC_NOT_IN_BLOCK ? NULL : frame->block + layout->offset[slot];
+        const int64_t offset = frame->placement.offset[slot];
+        tensor->data = offset == SC_NOT_IN_BLOCK ? NULL : frame->block + offset;
     }
     step->op->run(call);
     return SC_OK;
@@ -376,6 +384,11 @@ const struct sc_value *sc_frame_output(const struct sc_frame *frame, int i)
 size_t sc_frame_bytes(const struct sc_frame *frame)
 {
     return frame->block_bytes + frame->scratch_bytes;
+}
+
+int64_t sc_frame_placements(const struct sc_frame *frame)
+{
+    return frame->placement.number;
 }
 
 int sc_frame_steps_writing_dim(const struct sc_frame *frame, int64_t dim)

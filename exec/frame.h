@@ -6,8 +6,9 @@
 #include "base/activity.h"
 #include "exec/program.h"
 
-/* A frame lays out memory for the dims of its inputs when it first sees them, and keeps a few layouts: a run with dims
- * it knows allocates nothing. Steps whose dims depend on data are settled on the way, in an arena that keeps its memory
+/* A frame infers what its values look like for the dims of its inputs when it sees them, and keeps a few such layouts.
+ * Places in memory are for the largest dims so far, with some room once they grow: a run with dims that are not larger
+ * allocates nothing. Steps whose dims depend on data are settled on the way, in an arena that keeps its memory
  * from run to run.
  *
  *   sc_frame_create ──► sc_frame_run (any number of times) ──► outputs valid until the next run ──► sc_frame_free
@@ -31,8 +32,11 @@ enum sc_status sc_frame_run(struct sc_frame *frame, const struct sc_value *const
 /* Output i of the last run: dense when a tensor. Borrowed until the next run. */
 const struct sc_value *sc_frame_output(const struct sc_frame *frame, int i);
 
-/* Memory of the largest layout so far: activations and scratch. */
+/* Memory for the largest dims so far: activations and scratch. */
 size_t sc_frame_bytes(const struct sc_frame *frame);
+
+/* How often places in memory were chosen, for tests. */
+int64_t sc_frame_placements(const struct sc_frame *frame);
 
 /* Counters of the last run, for tests: steps that wrote a tensor whose dims include `dim`. */
 int sc_frame_steps_writing_dim(const struct sc_frame *frame, int64_t dim);

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the values of one run lie in memory, for given dims of the inputs. For the files of exec/ alone. */
+ * What the values of one run look like, for given dims of the inputs. For the files of exec/ alone. */
 #ifndef SC_EXEC_LAYOUT_H
 #define SC_EXEC_LAYOUT_H
 
 #include "exec/step.h"
 
-#define SC_NOT_IN_BLOCK (-1)
-
-/* Made once for each set of input dims. A step is planned when all of its dims are known beforehand; its outputs then
- * have offsets in the frame's block, reused as values die. The others are settled while the frame runs. */
+/* Made for a set of input dims; made anew for others it takes no memory that it did not have before. A step is planned
+ * when all of its dims are known beforehand: its outputs have places in the frame's block (placement.h). The others are
+ * settled while the frame runs. */
 struct sc_layout {
     struct sc_arena arena;
-    struct sc_fact *inputs; /* the facts it was made for */
+    struct sc_fact *inputs; /* the facts it was made for; NULL: for none */
     struct sc_fact *facts; /* by slot; known values are kept, they are used by steps settled at run time */
     struct sc_value *templates; /* by slot: kind, type, dims, dense strides */
-    int64_t *offset; /* by slot: in the block, SC_NOT_IN_BLOCK for views, inputs, weights and unplanned values */
     bool *planned; /* by step */
-    int64_t block_bytes, scratch_bytes;
+    int64_t scratch_bytes;
     int64_t used; /* when it was last used, for replacing the oldest */
+    int64_t placed; /* the placement that it was found to fit: its number */
 };
 
-/* inputs: facts of the program's inputs, without known values; values: the inputs of the run at hand, whose states size
- * scratch. */
+/* layout: zeros, or one that was made before. inputs: facts of the program's inputs, without known values; values: the
+ * inputs of the run at hand, whose states size scratch. */
 enum sc_status sc_layout_make(const struct sc_program *program, const struct sc_fact *inputs,
     const struct sc_value *const *values, struct sc_team *team, struct sc_layout *layout);
 void sc_layout_release(struct sc_layout *layout);

@@ -789,6 +789,15 @@ def shapes():
          [[ints(b, s, 8)] for b, s in ((2, 3), (1, 1), (3, 6), (2, 0))], want=want)
 
 
+def broadcast_in_place():
+    """A step that may work in place where its first input has one row, and not elsewhere."""
+    nodes = [node("a = Neg x"), node("most = ReduceMax a first", keepdims=1), node("b = Neg most"),
+             node("c = Add b a"), node("y = Abs c")]
+    save("broadcast_in_place", nodes, [f32("x", "m", "n")], [f32("y", "m", "n")], [constant("first", [0])],
+         [[ints(*dims)] for dims in ((1, 4), (3, 4), (1, 9), (9, 1), (12, 12), (1, 144))],
+         want=lambda x: [np.abs(-x - (-x).max(0, keepdims=True))])
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, outputs, failing,
@@ -796,7 +805,7 @@ if __name__ == "__main__":
                  defaults, running_sum):
         make()
     rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
-    for make in (conv_norm, conv_norm_old, shapes):
+    for make in (conv_norm, conv_norm_old, shapes, broadcast_in_place):
         make()
     from gradients import gradients  # which has this file's helpers
     gradients()

@@ -44,6 +44,7 @@ CHECK(late, steps_whose_dims_depend_on_data_mix_with_planned_ones)
 CHECK(computed_shape, shapes_may_be_computed_or_given)
 CHECK(views, views_and_their_dense_copies_show_the_same_numbers)
 CHECK(in_place, a_value_still_to_be_read_is_never_overwritten)
+CHECK(broadcast_in_place, steps_work_in_place_only_for_dims_that_let_them)
 CHECK(nested_if, bodies_in_bodies_see_the_values_around_them)
 CHECK(sequences, items_of_sequences_outlive_what_they_were_made_of)
 CHECK(skipping, values_live_until_their_last_reader)
@@ -92,6 +93,29 @@ static void more_sets_of_dims_than_are_kept_still_run(void **state)
         }
     }
     graph_close(&c);
+}
+
+/* 2000 requests of up to 4096 elements: places are chosen for the first, and a few times in each doubling. */
+static void requests_of_many_lengths_share_few_placements(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    float *data = calloc(4096, sizeof *data);
+    graph_open_compiled(&c, "skipping");
+    for (int64_t run = 0; run < 2000; run++) {
+        const int64_t n = 1 + run * run * 31 % 4096;
+        for (int i = 0; i < 2; i++) {
+            c.inputs[i].kind = SC_KIND_TENSOR;
+            sc_tensor_init(&c.inputs[i].u.tensor, SC_F32, 1, &n);
+            c.inputs[i].u.tensor.data = data;
+            c.feeds[i] = &c.inputs[i];
+        }
+        assert_ok(sc_frame_run(c.frame, c.feeds, 0));
+        assert_int_equal(sc_frame_output(c.frame, 0)->u.tensor.dims[0], n);
+    }
+    assert_in_range(sc_frame_placements(c.frame), 2, 1 + 4 * 12);
+    graph_close(&c);
+    free(data);
 }
 
 static void a_failing_run_names_its_node_and_the_next_one_succeeds(void **state)
@@ -164,6 +188,8 @@ int main(void)
         cmocka_unit_test(values_live_until_their_last_reader),
         cmocka_unit_test(outputs_stay_until_the_next_run),
         cmocka_unit_test(more_sets_of_dims_than_are_kept_still_run),
+        cmocka_unit_test(steps_work_in_place_only_for_dims_that_let_them),
+        cmocka_unit_test(requests_of_many_lengths_share_few_placements),
         cmocka_unit_test(a_failing_run_names_its_node_and_the_next_one_succeeds),
         cmocka_unit_test(a_branch_is_wrong_only_when_it_is_taken),
         cmocka_unit_test(steps_writing_a_dim_are_counted_without_views),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about memory planning: over random graphs, nothing that is still to be read is written. */
-#include "exec/layout.h"
+#include "exec/placement.h"
 #include "random_graph.h"
 
 static void compile(struct random_graph *g, bool infer, struct sc_program **program)
@@ -21,14 +21,30 @@ static void compile(struct random_graph *g, bool infer, struct sc_program **prog
     assert_ok(sc_program_load(*program, NULL));
 }
 
-static void make_layout(struct random_graph *g, const struct sc_program *program, struct sc_layout *layout)
+/* What a frame holds for one set of dims. */
+struct plan {
+    struct sc_layout layout;
+    struct sc_placement placement;
+};
+
+static void make_plan(struct random_graph *g, const struct sc_program *program, struct plan *plan)
 {
     struct sc_fact facts[RANDOM_VALUES];
     for (int i = 0; i < g->graph.n_inputs; i++) {
         sc_fact_of(&facts[i], g->feeds[i]);
         facts[i].value = NULL;
     }
-    assert_ok(sc_layout_make(program, facts, g->feeds, NULL, layout));
+    memset(plan, 0, sizeof *plan);
+    assert_ok(sc_layout_make(program, facts, g->feeds, NULL, &plan->layout));
+    assert_ok(sc_placement_open(program, &plan->placement));
+    sc_placement_make(program, &plan->layout, &plan->placement);
+    assert_true(sc_placement_fits(program, &plan->placement, &plan->layout));
+}
+
+static void release_plan(struct plan *plan)
+{
+    sc_layout_release(&plan->layout);
+    sc_placement_release(&plan->placement);
 }
 
 struct stretch {
@@ -36,7 +52,7 @@ struct stretch {
 };
 
 /* Bytes of the block that a slot shows, by way of views; empty when it lies elsewhere. */
-static struct stretch shown(const struct sc_program *program, const struct sc_layout *layout, int slot)
+static struct stretch shown(const struct sc_program *program, const struct plan *plan, int slot)
 {
     for (int s = program->slots[slot].step; s >= 0; s = program->slots[slot].step) {
         const struct sc_step *step = &program->steps[s];
@@ -45,11 +61,11 @@ static struct stretch shown(const struct sc_program *program, const struct sc_la
         }
         slot = step->in[0];
     }
-    if (layout->offset[slot] == SC_NOT_IN_BLOCK) {
+    if (plan->placement.offset[slot] == SC_NOT_IN_BLOCK) {
         return (struct stretch){0, 0};
     }
-    const int64_t from = layout->offset[slot];
-    return (struct stretch){from, from + (int64_t)sc_tensor_bytes(&layout->templates[slot].u.tensor)};
+    const int64_t from = plan->placement.offset[slot];
+    return (struct stretch){from, from + (int64_t)sc_tensor_bytes(&plan->layout.templates[slot].u.tensor)};
 }
 
 static bool meet(struct stretch a, struct stretch b)
@@ -76,25 +92,24 @@ static bool reads_after(const struct sc_program *program, int s, int slot)
 
 /* What step s writes: nothing that is read later was made before, and none of its own inputs but the first of an
  * operator that works in place, and that only from the same first byte. Returns how many steps did so. */
-static int check_step(
-    const struct random_graph *g, const struct sc_program *program, const struct sc_layout *layout, int s)
+static int check_step(const struct random_graph *g, const struct sc_program *program, const struct plan *plan, int s)
 {
     const struct sc_step *step = &program->steps[s];
-    if (!layout->planned[s] || step->op->flags & SC_OP_VIEW) {
+    if (!plan->layout.planned[s] || step->op->flags & SC_OP_VIEW) {
         return 0;
     }
-    const struct stretch written = shown(program, layout, step->out[0]);
-    assert_true(written.to <= layout->block_bytes && written.from % 64 == 0);
+    const struct stretch written = shown(program, plan, step->out[0]);
+    assert_true(written.to <= plan->placement.block_bytes && written.from % 64 == 0);
     for (int slot = 0; slot < program->n_slots; slot++) {
         if (slot != step->out[0] && program->slots[slot].step < s && reads_after(program, s, slot) &&
-            meet(written, shown(program, layout, slot))) {
+            meet(written, shown(program, plan, slot))) {
             fail_msg("seed %llu: step %d writes over slot %d, which is read later", (unsigned long long)g->key.seed, s,
                 slot);
         }
     }
     int in_place = 0;
     for (int i = 0; i < step->n_in; i++) {
-        const struct stretch read = shown(program, layout, step->in[i]);
+        const struct stretch read = shown(program, plan, step->in[i]);
         if (meet(written, read)) {
             assert_true(i == 0 && step->op->flags & SC_OP_IN_PLACE && read.from == written.from);
             in_place++;
@@ -110,20 +125,21 @@ static void live_values_never_share_memory(void **state)
     int in_place = 0, reused = 0, late = 0;
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct sc_program *program = NULL;
-        struct sc_layout layout;
+        struct plan plan;
         int64_t total = 0;
         random_graph_make(g, seed, RANDOM_NODES, seed % 2);
         compile(g, seed % 4 < 2, &program);
-        make_layout(g, program, &layout);
+        make_plan(g, program, &plan);
         for (int s = 0; s < program->n_steps; s++) {
-            in_place += check_step(g, program, &layout, s);
-            late += !layout.planned[s];
+            in_place += check_step(g, program, &plan, s);
+            late += !plan.layout.planned[s];
             const int out = program->steps[s].out[0];
-            total +=
-                layout.offset[out] == SC_NOT_IN_BLOCK ? 0 : (int64_t)sc_tensor_bytes(&layout.templates[out].u.tensor);
+            total += plan.placement.offset[out] == SC_NOT_IN_BLOCK
+                ? 0
+                : (int64_t)sc_tensor_bytes(&plan.layout.templates[out].u.tensor);
         }
-        reused += total > layout.block_bytes;
-        sc_layout_release(&layout);
+        reused += total > plan.placement.block_bytes;
+        release_plan(&plan);
         sc_program_free(program);
         random_graph_release(g);
     }
@@ -160,7 +176,7 @@ static void a_chain_of_operators_that_work_in_place_takes_one_buffer(void **stat
     struct random_graph *g = calloc(1, sizeof *g);
     random_graph_make(g, 1, 0, false);
     struct sc_program *program = NULL;
-    struct sc_layout layout;
+    struct plan plan;
     int last = g->inputs[0];
     for (int n = 0; n < 10; n++) {
         random_unary(g, last);
@@ -168,9 +184,9 @@ static void a_chain_of_operators_that_work_in_place_takes_one_buffer(void **stat
     }
     g->outputs[g->graph.n_outputs++] = last;
     compile(g, true, &program);
-    make_layout(g, program, &layout);
-    assert_int_equal(layout.block_bytes, 128); /* 4 x 5 floats in whole cache lines */
-    sc_layout_release(&layout);
+    make_plan(g, program, &plan);
+    assert_int_equal(plan.placement.block_bytes, 128); /* 4 x 5 floats in whole cache lines */
+    release_plan(&plan);
     sc_program_free(program);
     random_graph_release(g);
     free(g);
