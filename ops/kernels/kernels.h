@@ -81,6 +81,22 @@ struct sc_windows {
     int64_t row_step;
 };
 
+/* A block of floats as whole numbers: element i is about codes[i] * scale. NaN and infinities give a scale of NaN. */
+struct sc_coded {
+    int8_t *codes; /* within [-127, 127] */
+    float scale;
+    int32_t sum; /* of the codes */
+};
+
+/* One row times sixteen columns, both of codes in blocks. */
+struct sc_code_dot {
+    int64_t block, blocks; /* codes of a block, a multiple of 16 and at most 1024; blocks of a row */
+    const int8_t *a, *b; /* [blocks * block]; sixteen columns b_stride apart, a's within [-127, 127] */
+    int64_t b_stride;
+    const float *a_scales, *b_scales; /* [blocks]; [blocks][16] */
+    const int32_t *a_sums, *zeros; /* [blocks]; [blocks][16] codes of b that stand for 0, NULL: 0 does */
+};
+
 struct sc_kernels {
     const char *name; /* "base", "avx2", "avx512" */
     enum sc_isa isa;
@@ -105,6 +121,12 @@ struct sc_kernels {
     void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);
     /* acc[d] = chain over j in order of p[j] * v[j][d], added to acc; n of the 64 rows, row_stride elements apart. */
     void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
+    /* n codes of 2, 4 or 8 bits, low bits first, less 2^(bits - 1); n is a multiple of 16. */
+    void (*unpack_codes)(const uint8_t *packed, int bits, int64_t n, int8_t *codes);
+    /* n floats; the largest in size becomes 127, halves go to even. */
+    void (*code_block)(const float *x, int64_t n, struct sc_coded *coded);
+    /* y[c] = chain over blocks in order of fma(sum of the block's products, a_scale * b_scale, y[c]). */
+    void (*dot_codes)(const struct sc_code_dot *dot, float *y);
     void (*gather_windows)(const struct sc_windows *windows);
     /* y[j * y_stride + i] = x[i * x_stride + j], + bias[j] unless bias is NULL; i < rows, j < columns. */
     void (*turn)(

@@ -26,6 +26,9 @@ void K(scale_shift)(
 void K(axpy)(float a, const float *x, float *y, int64_t n);
 void K(dot_keys)(const float *q, const float *keys, int64_t width, float *s);
 void K(mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
+void K(unpack_codes)(const uint8_t *restrict packed, int bits, int64_t n, int8_t *restrict codes);
+void K(code_block)(const float *x, int64_t n, struct sc_coded *coded);
+void K(dot_codes)(const struct sc_code_dot *d, float *y);
 void K(gather_windows)(const struct sc_windows *windows);
 void K(turn)(
     const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);

@@ -154,6 +154,12 @@ SC_INLINE w16 w_load(const int32_t *x)
 }
 
 /* Sixteen 16-bit words, widened with zeros; and the low halves of sixteen words. */
+SC_INLINE void w_store(int32_t *y, w16 x)
+{
+    _mm256_storeu_si256((__m256i *)(void *)y, x.a);
+    _mm256_storeu_si256((__m256i *)(void *)(y + 8), x.b);
+}
+
 SC_INLINE w16 w_load_u16(const uint16_t *x)
 {
     return (w16){_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)x)),

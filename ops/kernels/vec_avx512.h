@@ -135,6 +135,11 @@ SC_INLINE w16 w_load(const int32_t *x)
 }
 
 /* Sixteen 16-bit words, widened with zeros; and the low halves of sixteen words. */
+SC_INLINE void w_store(int32_t *y, w16 x)
+{
+    _mm512_storeu_si512(y, x.a);
+}
+
 SC_INLINE w16 w_load_u16(const uint16_t *x)
 {
     return (w16){_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)x))};

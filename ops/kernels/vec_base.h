@@ -157,6 +157,11 @@ SC_INLINE w16 w_load(const int32_t *x)
     return r;
 }
 
+SC_INLINE void w_store(int32_t *y, w16 x)
+{
+    memcpy(y, &x, sizeof(x));
+}
+
 /* Lanes of the mask; the others are zero, and their memory is not touched. */
 SC_INLINE v16 v_gather(const float *x, w16 at, m16 mask)
 {

@@ -20,7 +20,7 @@ static int read_code(const uint8_t *data, int bits, int64_t i)
     return data[bit / 8] >> (bit % 8) & ((1 << bits) - 1);
 }
 
-static float zero_of(const struct sc_blocks *b, int64_t n, int64_t block)
+float sc_blocks_zero(const struct sc_blocks *b, int64_t n, int64_t block)
 {
     if (!b->zeros) {
         return b->zero;
@@ -32,13 +32,31 @@ static float zero_of(const struct sc_blocks *b, int64_t n, int64_t block)
     return (float)(b->is_signed && code >> (b->bits - 1) ? code - (1 << b->bits) : code);
 }
 
+float sc_blocks_scale(const struct sc_blocks *b, int64_t n, int64_t block)
+{
+    return read_float(b->scale_type, b->scales, n * b->blocks + block);
+}
+
+static void grouped_row(const struct sc_blocks *b, int64_t n, float *to, int64_t step)
+{
+    const uint8_t *row = b->data + (size_t)n * b->row_bytes;
+    for (int64_t k = 0; k < b->width; k++) {
+        const float zero = sc_blocks_zero(b, n, b->groups[k]);
+        to[k * step] = ((float)read_code(row, b->bits, k) - zero) * sc_blocks_scale(b, n, b->groups[k]);
+    }
+}
+
 void sc_blocks_row(const struct sc_blocks *b, int64_t n, float *to, int64_t step)
 {
     const uint8_t *row = b->data + (size_t)n * b->row_bytes;
     const int sign = b->is_signed ? 1 << (b->bits - 1) : 0; /* q ^ sign counts from the lowest value */
+    if (b->groups) {
+        grouped_row(b, n, to, step);
+        return;
+    }
     for (int64_t block = 0; block < b->blocks; block++) {
-        const float scale = read_float(b->scale_type, b->scales, n * b->blocks + block);
-        const float zero = zero_of(b, n, block) + (float)sign;
+        const float scale = sc_blocks_scale(b, n, block);
+        const float zero = sc_blocks_zero(b, n, block) + (float)sign;
         const int64_t first = block * b->block;
         const int64_t end = first + b->block < b->width ? first + b->block : b->width;
         for (int64_t k = first; k < end; k++) {

@@ -20,7 +20,11 @@ struct sc_blocks {
     const void *scales, *zeros;
     float zero;
     size_t zeros_row_bytes;
+    const int32_t *groups; /* element k has the scale and zero point of block groups[k]; NULL: of its own */
 };
+
+float sc_blocks_scale(const struct sc_blocks *blocks, int64_t n, int64_t block);
+float sc_blocks_zero(const struct sc_blocks *blocks, int64_t n, int64_t block);
 
 /* Elements of row n as floats, `step` floats apart. */
 void sc_blocks_row(const struct sc_blocks *blocks, int64_t n, float *to, int64_t step);
