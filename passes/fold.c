@@ -8,25 +8,17 @@
  */
 #include "passes/passes.h"
 
-static bool is_output(const struct sc_graph *graph, int value)
-{
-    for (int o = 0; o < graph->n_outputs; o++) {
-        if (graph->outputs[o] == value) {
-            return true;
-        }
-    }
-    return false;
-}
+#include <stdlib.h>
 
 /* Outputs of the graph keep their producer: a stage has to send them. */
-static bool folds(const struct sc_graph *graph, const struct sc_node *node)
+static bool folds(const struct sc_graph *graph, const bool *is_output, const struct sc_node *node)
 {
     bool any = false;
     for (int o = 0; o < node->n_out; o++) {
         if (node->out[o] < 0) {
             continue;
         }
-        if (!graph->values[node->out[o]].fact.value || is_output(graph, node->out[o])) {
+        if (!graph->values[node->out[o]].fact.value || is_output[node->out[o]]) {
             return false;
         }
         any = true;
@@ -46,17 +38,24 @@ static enum sc_status make_initializer(struct sc_graph *graph, int value)
 
 enum sc_status sc_pass_fold(struct sc_graph *graph)
 {
-    for (int n = 0; n < graph->n_nodes; n++) {
+    bool *is_output = calloc((size_t)graph->n_values + 1, sizeof *is_output);
+    if (!is_output) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %d values", graph->n_values);
+    }
+    for (int o = 0; o < graph->n_outputs; o++) {
+        is_output[graph->outputs[o]] = true;
+    }
+    enum sc_status status = SC_OK;
+    for (int n = 0; n < graph->n_nodes && status == SC_OK; n++) {
         struct sc_node *node = &graph->nodes[n];
-        if (node->dead || !folds(graph, node)) {
+        if (node->dead || !folds(graph, is_output, node)) {
             continue;
         }
-        for (int o = 0; o < node->n_out; o++) {
-            if (node->out[o] >= 0) {
-                SC_TRY(make_initializer(graph, node->out[o]));
-            }
+        for (int o = 0; o < node->n_out && status == SC_OK; o++) {
+            status = node->out[o] >= 0 ? make_initializer(graph, node->out[o]) : SC_OK;
         }
         node->dead = true;
     }
-    return SC_OK;
+    free(is_output);
+    return status;
 }

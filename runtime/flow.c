@@ -7,14 +7,32 @@
 #include "base/memory.h"
 #include "runtime/stage.h"
 
-static int input_of(const struct sc_graph *graph, int value)
+enum sc_status sc_session_find_ports(struct sc_session *session)
 {
+    const struct sc_graph *graph = session->model->graph;
+    const size_t n_values = (size_t)graph->n_values + 1, n_outputs = (size_t)graph->n_outputs + 1;
+    session->input_of = sc_arena_array(&session->arena, n_values, sizeof *session->input_of);
+    session->sources = sc_arena_array(&session->arena, n_outputs, sizeof *session->sources);
+    struct sc_output_source *by_value = sc_arena_array(&session->arena, n_values, sizeof *by_value);
+    if (!session->input_of || !session->sources || !by_value) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        session->input_of[v] = by_value[v].edge = -1;
+    }
     for (int i = 0; i < graph->n_inputs; i++) {
-        if (graph->inputs[i] == value) {
-            return i;
+        session->input_of[graph->inputs[i]] = i;
+    }
+    for (int e = 0; e < session->n_edges; e++) {
+        const struct sc_plan_edge *plan = session->edges[e].plan;
+        for (int v = 0; plan->to < 0 && v < plan->n_values; v++) {
+            by_value[plan->values[v]] = (struct sc_output_source){e, v};
         }
     }
-    return -1;
+    for (int o = 0; o < graph->n_outputs; o++) {
+        session->sources[o] = by_value[graph->outputs[o]];
+    }
+    return SC_OK;
 }
 
 /* Declared type, rank, dims; a symbol has one size in all inputs of a microbatch. */
@@ -74,7 +92,7 @@ static enum sc_status gather_inputs(struct sc_session *session, const struct sc_
 {
     const struct sc_graph *graph = session->model->graph;
     for (int v = 0; v < edge->plan->n_values; v++) {
-        const int input = input_of(graph, edge->plan->values[v]);
+        const int input = session->input_of[edge->plan->values[v]];
         const struct sc_value *value = input < 0 ? NULL : inputs[input];
         if (!value && input >= 0 && session->given[input]) {
             value = &session->defaults[input];
@@ -158,18 +176,20 @@ static void drop_delivered(struct sc_session *session)
     session->holding = false;
 }
 
-static void place_outputs(struct sc_session *session, const struct sc_edge *edge, const struct sc_value **outputs)
+/* From edges that have all been opened. */
+static void place_outputs(const struct sc_session *session, const struct sc_value **outputs)
 {
-    const struct sc_graph *graph = session->model->graph;
-    if (session->options.tail) { /* a tail gives nothing for edges that hold none of what it looks for */
-        outputs[0] = edge->values[0].kind == SC_KIND_NONE ? outputs[0] : &edge->values[0];
-        return;
+    for (int e = 0; session->options.tail && e < session->n_edges; e++) {
+        const struct sc_edge *edge = &session->edges[e];
+        /* a tail gives nothing for edges that hold none of what it looks for */
+        if (leaves(edge) && edge->values[0].kind != SC_KIND_NONE) {
+            outputs[0] = &edge->values[0];
+        }
     }
-    for (int v = 0; v < edge->plan->n_values; v++) {
-        for (int o = 0; o < graph->n_outputs; o++) {
-            if (graph->outputs[o] == edge->plan->values[v]) {
-                outputs[o] = &edge->values[v];
-            }
+    for (int o = 0; !session->options.tail && o < session->model->graph->n_outputs; o++) {
+        const struct sc_output_source *source = &session->sources[o];
+        if (source->edge >= 0) {
+            outputs[o] = &session->edges[source->edge].values[source->value];
         }
     }
 }
@@ -203,7 +223,9 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
             return sc_fail(SC_PEER, "edge %d delivered microbatch %lld, want %lld", edge->index,
                 (long long)edge->header.seq, (long long)session->delivered);
         }
-        place_outputs(session, edge, outputs);
+    }
+    if (!poisoned) {
+        place_outputs(session, outputs);
     }
     session->holding = true;
     session->delivered++;

@@ -159,9 +159,8 @@ static enum sc_status open_session(struct sc_session *session)
     SC_TRY(sc_world_agree(world, status));
     SC_TRY(sc_session_share_plan(session));
     status = sc_session_build(session);
-    if (status == SC_OK) {
-        status = check_links(session);
-    }
+    status = status == SC_OK ? check_links(session) : status;
+    status = status == SC_OK ? sc_session_find_ports(session) : status;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     SC_TRY(sc_world_agree(world, status));
     sc_watchdog_attach(session->options.watchdog, &session->activity, name_node, session);

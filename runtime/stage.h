@@ -47,6 +47,11 @@ struct sc_stage {
     int64_t next_seq;
 };
 
+/* Which value of which edge a graph output is; edge -1: none, as for states. */
+struct sc_output_source {
+    int edge, value;
+};
+
 struct sc_session {
     struct sc_world *world;
     struct sc_model *model;
@@ -69,6 +74,8 @@ struct sc_session {
     int n_edges;
     struct sc_plan_edge *plan_edges;
     struct sc_edge *edges;
+    int *input_of; /* by value: which graph input it is, or -1 */
+    struct sc_output_source *sources; /* by graph output */
     int n_stages; /* of this rank */
     struct sc_stage *stages;
     struct sc_state_store *store;
@@ -88,6 +95,9 @@ struct sc_session {
 /* stage_build.c: edges, programs and states of this rank, from the plan. */
 enum sc_status sc_session_build(struct sc_session *session);
 void sc_stage_release(struct sc_stage *stage);
+
+/* flow.c: sets input_of and sources, once the edges are there. */
+enum sc_status sc_session_find_ports(struct sc_session *session);
 
 /* stage_run.c: takes in what arrived and runs a stage that has all it needs. *did: something happened. */
 enum sc_status sc_session_step(struct sc_session *session, bool *did);
