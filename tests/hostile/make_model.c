@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    static char text[1 << 16];
+    static char text[1 << 21];
     size_t bytes = 0;
     int line = 0;
     if (argc != 2) {
