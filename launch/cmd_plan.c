@@ -9,6 +9,7 @@
 #include "decode/rewrite.h"
 #include "launch/app.h"
 #include "launch/dims.h"
+#include "launch/plan_picture.h"
 #include "partitioner/report.h"
 #include "passes/passes.h"
 #include "runtime/planning.h"
@@ -54,6 +55,16 @@ static enum sc_status write_plan(struct sc_planner_run *run, const char *path)
     return status;
 }
 
+/* --dot and --html. */
+static enum sc_status draw(struct sc_planner_run *run, const struct sc_fact *facts, const bool *is_state)
+{
+    const char *dot = sc_options_text(run->app->options, "dot"), *html = sc_options_text(run->app->options, "html");
+    struct sc_picture picture;
+    SC_TRY(sc_picture_init(run->plan, run->model, facts, is_state, &run->arena, &picture));
+    SC_TRY(dot ? sc_picture_write(&picture, sc_picture_dot, dot) : SC_OK);
+    return html ? sc_picture_write(&picture, sc_picture_html, html) : SC_OK;
+}
+
 static enum sc_status plan(struct sc_planner_run *run)
 {
     const struct sc_options *options = run->app->options;
@@ -91,6 +102,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     if (path) {
         SC_TRY(write_plan(run, path));
     }
+    SC_TRY(draw(run, facts, is_state));
     fputs(table, stdout);
     if (run->open_dims && run->open_dims[0]) {
         printf("note: no size was given for %s: 1 is taken; -d NAME=N says another\n", run->open_dims);

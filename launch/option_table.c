@@ -21,7 +21,7 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "Prints the stages of MODEL for -pp ranks: nodes, weights, activations, cache at -c, share of the cost, values "
         "in\n"
         "and out. With -o the plan is written as JSON, which may be edited and given to --plan.\n",
-        "stagecoach plan examples/shakespeare -pp 2 -o plan.json\n"},
+        "stagecoach plan examples/shakespeare -pp 2 -o plan.json --html plan.html\n"},
     [SC_COMMAND_RUN] = {"run", "MODEL", 1, 1, true, false, "run a model once on given inputs",
         "Runs MODEL once on the tensors of -i, and prints name, type and dims of each output. With -o the outputs are "
         "written to a\nfolder: all of them or, when anything fails, none.\n",
@@ -94,6 +94,8 @@ static const struct sc_option_row options[] = {
     {"format", NULL, NULL, SC_OPTION_CHOICE, "npy|pb", NULL, 0, 0, BIT(RUN),
         "kind of those files; by default .npy, and .pb for strings, sequences and what else .npy cannot hold"},
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
+    {"dot", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan for graphviz"},
+    {"html", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan as a web page"},
     {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(BENCH),
         "size of a named dim, or the shape of an input as in x=1x3x224x224; repeatable"},
     {"pp", "pp", "pipeline", SC_SETTING_PP, CUTS, "stages, none of them empty; 0: as many of the ranks as pay"},

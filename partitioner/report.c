@@ -9,7 +9,7 @@
 
 #include "partitioner/cost.h"
 
-enum { BAR = 20, NAMES = 3 };
+enum { BAR = 16, NAMES = 3 };
 
 char *sc_bytes_text(int64_t n_bytes, char *buffer, size_t buffer_bytes)
 {
