@@ -48,28 +48,6 @@ static bool has_softmax(const struct sc_graph *graph)
     return false;
 }
 
-static enum sc_status described_input(struct attention_pass *pass, const struct sc_pass_input *input)
-{
-    struct sc_symbolic *out = &pass->symbolics.values[input->value];
-    struct sc_arena *arena = pass->symbolics.arena;
-    *out = (struct sc_symbolic){.rank = input->rank};
-    out->dims = sc_arena_array(arena, (size_t)input->rank, sizeof *out->dims);
-    out->form = sc_arena_alloc(arena, sizeof *out->form);
-    if (!out->dims || !out->form) {
-        return SC_NO_MEMORY;
-    }
-    memcpy(out->dims, input->dims, (size_t)input->rank * sizeof *out->dims);
-    if (input->content == SC_PASS_ONES || input->content == SC_PASS_POSITIONS) {
-        out->kind = SC_SYMBOLIC_FORM;
-        out->form->base = (struct sc_size){.constant = input->content == SC_PASS_ONES};
-        if (input->content == SC_PASS_POSITIONS) {
-            out->form->base.symbol[SC_PASS_PAST] = 1;
-            out->form->index[input->rank - 1] = 1;
-        }
-    }
-    return SC_OK;
-}
-
 static enum sc_status evaluate(struct attention_pass *pass)
 {
     struct sc_symbolics *s = &pass->symbolics;
@@ -84,7 +62,7 @@ static enum sc_status evaluate(struct attention_pass *pass)
     s->n_symbols = SC_PASS_NEW + 1;
     s->least[SC_PASS_NEW] = 1;
     for (int i = 0; i < options->n_inputs; i++) {
-        SC_TRY(pass->unproven[i] ? SC_OK : described_input(pass, &options->inputs[i]));
+        SC_TRY(pass->unproven[i] ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
     }
     return sc_symbolics_run(s);
 }

@@ -15,7 +15,8 @@ enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_op
         SC_TRY(sc_pass_branches(model, options));
     }
     SC_TRY(sc_pass_gradient(model));
-    return options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options);
+    SC_TRY(options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options));
+    return options->without & SC_PASS_LENGTHS ? SC_OK : sc_pass_lengths(model, options);
 }
 
 enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_kernels *kernels, unsigned without)

@@ -46,7 +46,8 @@ enum {
     SC_PASS_IDENTITY = 8,
     SC_PASS_CONV_NORM = 16,
     SC_PASS_DEAD = 32,
-    SC_PASS_SHAPES = 64
+    SC_PASS_SHAPES = 64,
+    SC_PASS_LENGTHS = 128
 };
 
 /* What the model is made of, in order: defaults that nobody replaces become initializers, functions become their nodes,
@@ -70,6 +71,9 @@ enum sc_status sc_pass_name_given(const struct sc_graph *graph, const char *name
 enum sc_status sc_pass_functions(struct sc_model *model);
 enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_gradient(struct sc_model *model);
+/* Puts what is promised of an input into the evaluation. */
+enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_input *input);
+enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_infer(struct sc_graph *graph, const struct sc_kernels *kernels);
 enum sc_status sc_pass_infer_watched(

@@ -466,6 +466,26 @@ static enum sc_status expand(struct sc_symbolics *s, const struct sc_node *node)
     return sc_symbolic_set_form(s, out, in->kind, &form);
 }
 
+/* The sum of one whole number over dims of which at most one is no constant. */
+static bool sum_of(const struct sc_symbolic *in, const bool *gone, struct sc_size *sum)
+{
+    const struct sc_size zero = {0};
+    struct sc_form form;
+    if (!sc_symbolic_form(in, &form) || !sc_form_constant(&form)) {
+        return false;
+    }
+    *sum = form.base;
+    for (int d = 0; d < in->rank; d++) {
+        const bool by_sum = sc_size_constant(sum); /* which of the two is the factor */
+        if (gone[d] &&
+            ((!by_sum && !sc_size_constant(&in->dims[d])) ||
+                !sc_size_add(&zero, by_sum ? &in->dims[d] : sum, by_sum ? sum->constant : in->dims[d].constant, sum))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum sc_status reduce(struct sc_symbolics *s, const struct sc_node *node)
 {
     const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
@@ -475,14 +495,19 @@ static enum sc_status reduce(struct sc_symbolics *s, const struct sc_node *node)
         !axes_of(s, node, in->rank, gone)) {
         return SC_OK;
     }
-    struct sc_size dims[SC_SYMBOLIC_RANK];
+    struct sc_size dims[SC_SYMBOLIC_RANK], sum;
     int rank = 0;
     for (int d = 0; d < in->rank; d++) {
         if (!gone[d] || keeps) {
             dims[rank++] = gone[d] ? (struct sc_size){.constant = 1} : in->dims[d];
         }
     }
-    return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), rank, dims);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    SC_TRY(sc_symbolic_set(s, out, rank, dims));
+    if (strcmp(node->op, "ReduceSum") == 0 && sum_of(in, gone, &sum)) {
+        return sc_symbolic_set_form(s, out, SC_SYMBOLIC_FORM, &(struct sc_form){.base = sum});
+    }
+    return SC_OK;
 }
 
 sc_symbolic_op sc_symbolic_shape_op(const char *name)

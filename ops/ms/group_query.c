@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * GroupQueryAttention: rotary embedding, caches at their own positions, causal attention with fewer key heads. Each batch
- * row has seqlens_k + 1 valid keys after this call. */
+ * row has seqlens_k + 1 valid keys after this call. Without seqlens_k and total_sequence_length, which passes leave out,
+ * the whole past is valid. */
 #include <math.h>
 #include <string.h>
 
@@ -78,6 +79,9 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sizes *s)
     if (past) {
         s->resident = past->kind == SC_KIND_STATE;
         s->past = past->rank == 4 ? past->dims[2] : SC_DIM_UNKNOWN;
+    }
+    if (!total && s->past >= 0 && s->n >= 0) {
+        s->total = s->past + s->n;
     }
     if (total && total->value && sc_tensor_count(total->value) == 1) {
         s->total = sc_index_at(total->value, 0);
@@ -199,6 +203,11 @@ static void find_span(const struct sc_call *call, const struct sizes *s, int64_t
         *length = *start + s->n;
         return;
     }
+    if (!sc_call_in(call, SEQLENS)) {
+        *start = s->past;
+        *length = s->total;
+        return;
+    }
     *length = sc_index_at(sc_call_in(call, SEQLENS), b) + 1;
     *start = s->total == s->n ? 0 : *length - s->n;
 }
@@ -211,6 +220,12 @@ static enum sc_status check_span(const struct sc_call *call, const struct sizes 
     if (s->resident) {
         SC_TRY(sc_cache_check_room(call, call->in[PAST_K]->u.state, (int)b, start, s->n));
         SC_TRY(sc_cache_check_room(call, call->in[PAST_V]->u.state, (int)b, start, s->n));
+        const struct sc_tensor *seqlens = sc_call_in(call, SEQLENS);
+        if (seqlens && sc_index_at(seqlens, b) + 1 != length) {
+            return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
+                "seqlens_k is %lld in batch row %lld, the cache has %lld rows", (long long)sc_index_at(seqlens, b),
+                (long long)b, (long long)length);
+        }
     } else if (start < 0 || start > s->past || length > s->total) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "seqlens_k is %lld in batch row %lld, with %lld new rows, a past of %lld and a total of %lld",
@@ -272,7 +287,7 @@ static enum sc_status resolve_gqa(const struct sc_call *call)
     const struct sizes s = call_sizes(call, true);
     const struct sc_tensor *seqlens = sc_call_in(call, SEQLENS);
     const struct sc_tensor *positions = sc_call_in(call, POSITIONS);
-    if (!seqlens || sc_tensor_count(seqlens) != s.batch || s.total < 0 ||
+    if (!seqlens != !sc_call_in(call, TOTAL) || (seqlens && (sc_tensor_count(seqlens) != s.batch || s.total < 0)) ||
         (positions && sc_tensor_count(positions) != s.batch * s.n)) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "seqlens_k, total_sequence_length or position_ids do not fit a batch of %lld", (long long)s.batch);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lengths that a cache knows itself: an operator that is told how long its past is, by way of a mask of ones, no longer
+ * reads the mask, which is as long as the past and so another size each time.
+ *
+ *   attention_mask ─┬─ ReduceSum ─ Sub(1) ─ Cast ── seqlens_k ─┐
+ *                   └─ Shape ─ Gather ─ Cast ───── total ──────┴─ GroupQueryAttention(q, k, v, past) ── y, present
+ *
+ *   becomes    y, present = GroupQueryAttention(q, k, v, past)
+ *
+ * Only where inputs are promised, and both are then proven to be what the past says. */
+#include <string.h>
+
+#include "ops/kernels/kernels.h"
+#include "passes/passes.h"
+
+enum { PAST_KEY = 3, SEQLENS = 5, TOTAL = 6 };
+
+static bool tells_lengths(const struct sc_node *node)
+{
+    return !node->dead && strcmp(node->op, "GroupQueryAttention") == 0 && strcmp(node->domain, "com.microsoft") == 0 &&
+        node->n_in > TOTAL && node->in[SEQLENS] >= 0 && node->in[TOTAL] >= 0 && node->in[PAST_KEY] >= 0;
+}
+
+/* Every element of the value is past and new tokens together, less `less`. */
+static bool is_total(const struct sc_symbolics *s, int value, int64_t less)
+{
+    const struct sc_symbolic *x = &s->values[value];
+    struct sc_size want = {.constant = -less};
+    want.symbol[SC_PASS_PAST] = want.symbol[SC_PASS_NEW] = 1;
+    if (x->rank >= 0 && x->kind == SC_SYMBOLIC_LIST) {
+        return x->n_list == 1 && sc_size_equal(&x->list[0], &want);
+    }
+    return x->rank >= 0 && x->kind == SC_SYMBOLIC_FORM && sc_form_constant(x->form) &&
+        sc_size_equal(&x->form->base, &want);
+}
+
+static bool is_state(const struct sc_pass_options *options, int value)
+{
+    for (int i = 0; i < options->n_inputs; i++) {
+        if (options->inputs[i].value == value && options->inputs[i].next >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum sc_status evaluate(
+    const struct sc_graph *graph, const struct sc_pass_options *options, struct sc_arena *arena, struct sc_symbolics *s)
+{
+    struct sc_fact *facts = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof *facts);
+    if (!facts) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        facts[v] = graph->values[v].fact;
+    }
+    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), arena, NULL, facts));
+    *s = (struct sc_symbolics){.graph = graph, .facts = facts, .arena = arena};
+    SC_TRY(sc_symbolics_open(s));
+    s->n_symbols = SC_PASS_NEW + 1;
+    s->least[SC_PASS_NEW] = 1;
+    for (int i = 0; i < options->n_inputs; i++) {
+        SC_TRY(options->inputs[i].next >= 0 ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
+    }
+    return sc_symbolics_run(s);
+}
+
+enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_options *options)
+{
+    struct sc_graph *graph = model->graph;
+    bool any = false;
+    for (int n = 0; n < graph->n_nodes; n++) {
+        any |= tells_lengths(&graph->nodes[n]);
+    }
+    if (!any || options->n_inputs == 0) {
+        return SC_OK;
+    }
+    struct sc_arena passing = {0};
+    struct sc_symbolics s;
+    enum sc_status status = evaluate(graph, options, &passing, &s);
+    for (int n = 0; n < graph->n_nodes && status == SC_OK; n++) {
+        const struct sc_node *node = &graph->nodes[n];
+        if (tells_lengths(node) && is_state(options, node->in[PAST_KEY]) && is_total(&s, node->in[SEQLENS], 1) &&
+            is_total(&s, node->in[TOTAL], 0)) {
+            node->in[SEQLENS] = node->in[TOTAL] = -1;
+        }
+    }
+    sc_arena_release(&passing);
+    return status == SC_OK ? sc_pass_dead(graph) : status;
+}
