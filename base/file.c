@@ -42,6 +42,11 @@ static void *unconst(const unsigned char *data)
     return (void *)(uintptr_t)data;
 }
 
+static int64_t changed_ns(const struct stat *status)
+{
+    return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
+
 enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct sc_file *file)
 {
     void *data = NULL;
@@ -52,6 +57,29 @@ enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct s
         }
     }
     *file = (struct sc_file){.data = data, .bytes = bytes};
+    struct stat status;
+    if (fstat(fd, &status) == 0) {
+        file->device = (uint64_t)status.st_dev;
+        file->node = (uint64_t)status.st_ino;
+        file->changed_ns = changed_ns(&status);
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_file_check(const char *path, const struct sc_file *file)
+{
+    struct stat now;
+    if (!file->node || stat(path, &now) != 0 || (uint64_t)now.st_dev != file->device ||
+        (uint64_t)now.st_ino != file->node) {
+        return SC_OK;
+    }
+    if ((uintmax_t)now.st_size != file->bytes) {
+        return sc_fail(SC_IO, "'%s' has %lld bytes, but had %zu when it was opened: it must not change while in use",
+            path, (long long)now.st_size, file->bytes);
+    }
+    if (changed_ns(&now) != file->changed_ns) {
+        return sc_fail(SC_IO, "'%s' was written to since it was opened: it must not change while in use", path);
+    }
     return SC_OK;
 }
 

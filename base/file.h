@@ -4,6 +4,7 @@
 #define SC_BASE_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -12,6 +13,8 @@
 struct sc_file {
     const unsigned char *data;
     size_t bytes;
+    uint64_t device, node; /* which file it was, and when it was last changed; zeros when not mapped by path */
+    int64_t changed_ns;
 };
 
 /* Fails with SC_IO, naming path and cause; a directory, device or pipe is refused (judged on the opened descriptor). */
@@ -25,6 +28,11 @@ enum sc_status sc_file_blank(const char *path, size_t bytes, struct sc_file *fil
 void sc_file_fill(struct sc_file *file, size_t offset, const void *data, size_t bytes); /* of a blank file */
 
 void sc_file_release(struct sc_file *file);
+
+/* Fails with SC_IO, naming the path, when the mapped file is of another size or was written to since. A file that took its
+ * place is no harm: the mapping is of the old one. What changes afterwards is not seen; reading past the end of a file
+ * that was cut short is SIGBUS. */
+enum sc_status sc_file_check(const char *path, const struct sc_file *file);
 
 /* Reads a part of a file of `whole` bytes without mapping it. SC_IO when the file has another size by now. */
 enum sc_status sc_file_read_part(const char *path, size_t whole, size_t offset, void *to, size_t bytes);

@@ -202,6 +202,14 @@ enum sc_status sc_model_open(const char *path, struct sc_model **model)
     return sc_model_open_with(path, NULL, model);
 }
 
+enum sc_status sc_model_check_files(const struct sc_model *model)
+{
+    for (int i = 0; i < model->n_files && !model->remote; i++) {
+        SC_TRY(sc_file_check(model->file_names[i], &model->files[i]));
+    }
+    return SC_OK;
+}
+
 void sc_model_close(struct sc_model *model)
 {
     if (!model) {

@@ -56,6 +56,9 @@ struct sc_model_options {
 enum sc_status sc_model_open_with(const char *path, const struct sc_model_options *options, struct sc_model **model);
 void sc_model_close(struct sc_model *model);
 
+/* sc_file_check of all mapped files: for the time before weights are read, and after. */
+enum sc_status sc_model_check_files(const struct sc_model *model);
+
 /* For processes that cannot open the file: the skeleton, and of the values what opening and passes read (small weights,
  * attributes, strings, sparse tensors). `model` was opened from its path with `options`, and the file is read once more;
  * free()d by the caller. A model that is opened from an image has the paths of the other process. */

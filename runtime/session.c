@@ -117,6 +117,7 @@ static enum sc_status check_links(struct sc_session *session)
 
 static enum sc_status prepare(struct sc_session *session)
 {
+    SC_TRY(sc_model_check_files(session->model)); /* passes read it */
     if (session->options.trace_events > 0) {
         SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
     }

@@ -258,6 +258,7 @@ enum sc_status sc_session_build(struct sc_session *session)
     }
     sc_stream_begin(session);
     status = status == SC_OK ? build_stages(session) : status;
+    status = status == SC_OK ? sc_model_check_files(session->model) : status; /* what was packed is of one model */
     const struct sc_error error = *sc_error_last();
     SC_TRY(sc_stream_finish(session)); /* also after a failure, which rank 0 would not know of */
     return status == SC_OK ? SC_OK : sc_error_set(&error);

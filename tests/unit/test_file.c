@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about base/file.c. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,6 +158,74 @@ static void folders_and_joins(void **state)
     sc_arena_release(&arena);
 }
 
+static void append_to(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "ab");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_mapped_file_that_changes_is_told(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_file file;
+    const char *path = path_of(&arena, "changing"), *other = path_of(&arena, "other");
+    assert_int_equal(sc_file_write(path, "abcd", 4), SC_OK);
+    assert_int_equal(sc_file_map(path, &file), SC_OK);
+    assert_int_equal(sc_file_check(path, &file), SC_OK);
+    append_to(path, "e");
+    assert_int_equal(sc_file_check(path, &file), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "has 5 bytes, but had 4"));
+    assert_int_equal(truncate(path, 4), 0); /* its old size, but another time */
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(sc_file_check(path, &file), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "was written to"));
+    assert_int_equal(sc_file_write(other, "wxyz12", 6), SC_OK);
+    assert_int_equal(rename(other, path), 0); /* the mapping is of the file that had the name before */
+    assert_int_equal(sc_file_check(path, &file), SC_OK);
+    assert_memory_equal(file.data, "abcd", 4);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sc_file_check(path, &file), SC_OK);
+    sc_file_release(&file);
+    sc_arena_release(&arena);
+}
+
+static void pieces_are_a_file_when_committed(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_file_writer writer;
+    struct sc_file file;
+    const char *path = path_of(&arena, "pieces");
+    static char large[200000];
+    memset(large, 'x', sizeof large);
+    assert_int_equal(sc_file_begin(path, &writer), SC_OK);
+    assert_int_equal(sc_file_append(&writer, "ab", 2), SC_OK);
+    assert_int_equal(sc_file_append(&writer, large, sizeof large), SC_OK);
+    assert_int_equal(sc_file_append(&writer, "cd", 2), SC_OK);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sc_file_flush(&writer), SC_OK);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sc_file_commit(&writer), SC_OK);
+    sc_file_abandon(&writer); /* nothing to abandon */
+    assert_int_equal(sc_file_map(path, &file), SC_OK);
+    assert_int_equal(file.bytes, sizeof large + 4);
+    assert_memory_equal(file.data, "abx", 3);
+    assert_memory_equal(file.data + sizeof large + 1, "xcd", 3);
+    sc_file_release(&file);
+    assert_int_equal(sc_file_begin(path, &writer), SC_OK);
+    assert_int_equal(sc_file_append(&writer, "new", 3), SC_OK);
+    sc_file_abandon(&writer);
+    assert_int_equal(sc_file_map(path, &file), SC_OK);
+    assert_int_equal(file.bytes, sizeof large + 4); /* as before */
+    sc_file_release(&file);
+    assert_int_equal(unlink(path), 0);
+    sc_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +235,8 @@ int main(void)
         cmocka_unit_test(over_the_limit_is_refused),
         cmocka_unit_test(what_is_no_regular_file_is_refused_without_waiting),
         cmocka_unit_test(a_write_that_fails_leaves_nothing_behind),
+        cmocka_unit_test(a_mapped_file_that_changes_is_told),
+        cmocka_unit_test(pieces_are_a_file_when_committed),
         cmocka_unit_test(folders_and_joins),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -260,6 +260,32 @@ static void outputs_may_be_inputs_initializers_and_listed_twice(void **state)
     }
 }
 
+static char changing[64]; /* a copy of a model, which changes between opening and use */
+
+static void vary_file(int rank, struct sc_session_options *options)
+{
+    (void)options;
+    if (rank == 1) {
+        FILE *file = fopen(changing, "r+b");
+        assert_non_null(file);
+        assert_int_equal(ftruncate(fileno(file), 0), 0);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+static void a_model_that_changes_before_it_is_used_is_refused(void **state)
+{
+    (void)state;
+    struct sc_file whole;
+    struct session_case c = {.n_ranks = 2, .path = changing, .vary = vary_file, .options = {.n_stages = 2}};
+    snprintf(changing, sizeof changing, "/tmp/sc_changing_%d.onnx", (int)getpid());
+    assert_ok(sc_file_map(GRAPHS "large_constant/model.onnx", &whole));
+    assert_ok(sc_file_write(changing, whole.data, whole.bytes));
+    sc_file_release(&whole);
+    expect_no_session(&c, SC_IO, "has 0 bytes, but had");
+    assert_int_equal(unlink(changing), 0);
+}
+
 static void overrides_of_what_has_no_default_are_refused(void **state)
 {
     (void)state;
@@ -351,6 +377,7 @@ int main(void)
         cmocka_unit_test(defaults_that_nobody_gives_are_constants),
         cmocka_unit_test(what_rank_0_gives_is_an_input_on_every_rank),
         cmocka_unit_test(overrides_of_what_has_no_default_are_refused),
+        cmocka_unit_test(a_model_that_changes_before_it_is_used_is_refused),
         cmocka_unit_test(a_failing_microbatch_comes_out_in_its_turn),
         cmocka_unit_test(two_failures_in_one_microbatch_are_one_error),
         cmocka_unit_test(inputs_are_checked_before_anything_is_sent),

@@ -19,7 +19,8 @@ static enum sc_status walk(const struct bytes *b, const struct ProtobufCMessageD
     struct sc_skeleton skeleton;
     unsigned char *exact = malloc(b->n ? b->n : 1); /* so that a read past the end is seen */
     memcpy(exact, b->data, b->n);
-    const enum sc_status status = sc_walk("test", root, &(const struct sc_file){exact, b->n}, &skeleton);
+    const enum sc_status status =
+        sc_walk("test", root, &(const struct sc_file){.data = exact, .bytes = b->n}, &skeleton);
     sc_skeleton_release(&skeleton);
     free(exact);
     return status;
@@ -206,7 +207,7 @@ static void unknown_fields_are_dropped_and_values_stay_in_the_file(void **state)
     put_text(&b, 1000, "an unknown field");
     put_message(&b, 7, &graph);
     struct sc_skeleton skeleton;
-    const struct sc_file file = {b.data, b.n};
+    const struct sc_file file = {.data = b.data, .bytes = b.n};
     assert_int_equal(sc_walk("test", &sc__onnx__model_proto__descriptor, &file, &skeleton), SC_OK);
     assert_true(skeleton.bytes < 64);
     assert_int_equal(skeleton.n_payloads, 1);
@@ -224,7 +225,7 @@ static void fingerprints_see_names_and_sizes_but_not_values(void **state)
         const unsigned char values[12] = {(unsigned char)(i == 1)};
         put_bytes(&tensor, 9, values, i == 2 ? 12 : 8);
         struct sc_skeleton skeleton;
-        const struct sc_file file = {tensor.data, tensor.n};
+        const struct sc_file file = {.data = tensor.data, .bytes = tensor.n};
         assert_int_equal(sc_walk("test", &sc__onnx__tensor_proto__descriptor, &file, &skeleton), SC_OK);
         prints[i] = skeleton.fingerprint;
         sc_skeleton_release(&skeleton);
