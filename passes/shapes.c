@@ -232,6 +232,9 @@ enum sc_status sc_pass_shapes(struct sc_model *model, const struct sc_kernels *k
     if (status == SC_OK) {
         status = sc_pass_infer_watched(graph, kernels, &(struct sc_infer_watch){seen, &x});
     }
+    for (int v = 0; v < graph->n_values && status == SC_OK; v++) {
+        x.symbolics.facts[v] = graph->values[v].fact; /* contents that inference had were its own, and are gone */
+    }
     if (status == SC_OK) {
         sc_edit_open(&x.edit, model);
         x.edit.graph = graph;
