@@ -327,6 +327,20 @@ static enum sc_status identity(struct sc_symbolics *s, const struct sc_node *nod
     return SC_OK;
 }
 
+/* Of a number, as scales of attention are computed from a dim. */
+static enum sc_status square_root(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    SC_TRY(same(s, node));
+    if (!in || in->kind != SC_SYMBOLIC_CHOICE) {
+        return SC_OK;
+    }
+    out->yes = (double)sqrtf((float)in->yes);
+    out->no = (double)sqrtf((float)in->no);
+    return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, in->form);
+}
+
 static enum sc_status negate(struct sc_symbolics *s, const struct sc_node *node)
 {
     const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
@@ -429,10 +443,11 @@ sc_symbolic_op sc_symbolic_element_op(const char *name)
     } special[] = {{"Add", binary}, {"Sub", binary}, {"Mul", binary}, {"Div", binary}, {"Pow", binary}, {"Mod", binary},
         {"Less", binary}, {"LessOrEqual", binary}, {"Greater", binary}, {"GreaterOrEqual", binary}, {"Equal", binary},
         {"And", binary}, {"Or", binary}, {"Xor", binary}, {"PRelu", binary}, {"Min", binary}, {"Max", binary},
-        {"Where", where}, {"Identity", identity}, {"Neg", negate}, {"Not", invert}, {"Cast", cast}};
-    static const char *const plain[] = {"Sqrt", "Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Gelu", "Relu",
-        "Sin", "Cos", "Abs", "Softmax", "LogSoftmax", "IsNaN", "IsInf", "Floor", "Ceil", "Round", "Sign", "Clip",
-        "HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Softplus", "Mish", "LayerNormalization", "RMSNormalization",
+        {"Where", where}, {"Identity", identity}, {"Neg", negate}, {"Sqrt", square_root}, {"Not", invert},
+        {"Cast", cast}};
+    static const char *const plain[] = {"Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Gelu", "Relu", "Sin",
+        "Cos", "Abs", "Softmax", "LogSoftmax", "IsNaN", "IsInf", "Floor", "Ceil", "Round", "Sign", "Clip", "HardSwish",
+        "HardSigmoid", "LeakyRelu", "Elu", "Softplus", "Mish", "LayerNormalization", "RMSNormalization",
         "GroupNormalization", "InstanceNormalization", "LpNormalization", "RotaryEmbedding", "CumSum", "Dropout"};
     for (size_t k = 0; k < sizeof special / sizeof special[0]; k++) {
         if (strcmp(special[k].name, name) == 0) {

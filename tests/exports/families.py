@@ -182,10 +182,15 @@ def causal(model, vocabulary=96):
     return Family(Logits(model, names), {name: TEXT for name in names}, {"logits": TEXT}, feeds)
 
 
-def gpt2():
+def gpt2(attention="sdpa"):
     from transformers import GPT2Config, GPT2LMHeadModel
     return causal(GPT2LMHeadModel(GPT2Config(vocab_size=96, n_positions=160, n_embd=32, n_layer=2, n_head=4,
-                                             bos_token_id=0, eos_token_id=0, attn_implementation="eager")))
+                                             bos_token_id=0, eos_token_id=0, attn_implementation=attention)))
+
+
+def gpt2_eager():
+    """As GPT-2 was exported for years: the scale is computed, and the causal mask a slice of a table."""
+    return gpt2("eager")
 
 
 ROTARY = dict(num_key_value_heads=2, max_position_embeddings=160, bos_token_id=0, eos_token_id=0)
@@ -281,5 +286,5 @@ def settle(module):
     return module.eval()
 
 
-FAMILIES = {make.__name__: make for make in (resnet, mobilenet_v3, efficientnet, inception, unet, vit, vit_hf, swin, bert, gpt2,
+FAMILIES = {make.__name__: make for make in (resnet, mobilenet_v3, efficientnet, inception, unet, vit, vit_hf, swin, bert, gpt2, gpt2_eager,
                                              llama, qwen2, mixtral, qwen3_moe, t5, whisper)}

@@ -4,12 +4,14 @@
 
 usage: make_exports.py [NAME ...]      all, or those whose name begins so; needs requirements.txt
 
-models/<family>_<exporter><opset>/ gets model.onnx and test_data_set_N/; models/tolerance.tsv the bounds to judge by. Weights are
-random by a fixed seed, and cut to 8 bits of mantissa in the file so that git can pack them; doc strings and metadata go.
+models/<family>_<exporter><opset>/ gets model.onnx and test_data_set_N/; models/tolerance.tsv the bounds to judge by;
+decoders/<name>/ greedy texts and logits of decoders with caches. Weights are random by a fixed seed, and cut to 8 bits of
+mantissa in the file so that git can pack them; doc strings and metadata go.
 """
 import contextlib
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -40,7 +42,7 @@ EXPORTS = [
     ("vit", "script", 15), ("vit", "dynamo", 20),
     ("swin", "script", 16), ("swin", "dynamo", 18),
     ("bert", "script", 12), ("bert", "dynamo", 19),
-    ("gpt2", "script", 13), ("gpt2", "dynamo", 20),
+    ("gpt2", "script", 14), ("gpt2", "dynamo", 20), ("gpt2_eager", "script", 13),
     ("llama", "script", 17), ("llama", "dynamo", 18), ("llama_half", "dynamo", 18),
     ("qwen2", "script", 19), ("qwen2", "dynamo", 20),
     ("mixtral", "script", 20), ("mixtral", "dynamo", 18),
@@ -51,6 +53,7 @@ OPTIMUM = [  # (family, task, opset)
     ("bert", "feature-extraction", 11),
     ("vit_hf", "image-classification", 14),
     ("gpt2", "text-generation-with-past", 14),
+    ("gpt2_eager", "text-generation-with-past", 12),
     ("llama", "text-generation-with-past", 16),
     ("qwen2", "text-generation-with-past", 17),
     ("qwen3_moe", "text-generation-with-past", 18),
@@ -67,7 +70,6 @@ SIZES = [
     dict(batch_size=3, sequence_length=1, past_sequence_length=9, decoder_sequence_length=1, past_decoder_sequence_length=6,
          encoder_sequence_length=4),
 ]
-DECODERS = ["gpt2", "llama", "qwen2"]  # with references of decoder_test
 
 
 def module_of(family):
@@ -197,6 +199,9 @@ def make_optimum(family, task, opset, name):
             random = np.random.default_rng(12)
             rows[full] = record(full, onnx.load(path),
                                 lambda inputs: [optimum_feeds(inputs, sizes, random) for sizes in SIZES])
+    if task == "text-generation-with-past":  # what decoder_test reads
+        subprocess.run([sys.executable, HERE.parent / "decoder/make_reference.py", MODELS / name / "model.onnx",
+                        HERE / "decoders" / name, "--steps", "100"], check=True)
     return rows
 
 
