@@ -28,7 +28,8 @@ struct sc_family {
 #define SC_FAMILIES(X)                                                                                                 \
     X(sc_family_math)                                                                                                  \
     X(sc_family_shape)                                                                                                 \
-    X(sc_family_control) X(sc_family_nn) X(sc_family_ms) X(sc_family_quant) X(sc_family_text) X(sc_family_training)
+    X(sc_family_control)                                                                                               \
+    X(sc_family_nn) X(sc_family_ms) X(sc_family_quant) X(sc_family_text) X(sc_family_training) X(sc_family_ml)
 
 #define X(family) extern const struct sc_family family;
 SC_FAMILIES(X)
