@@ -10,47 +10,32 @@ input that is fed with our own output of the data set before.
 """
 import argparse
 import collections
-import os
 import pathlib
 import re
-import signal
-import subprocess
 import sys
+
+import verify
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BITS = re.compile(r"^BITS (\w+), (\d+) runs?, stages ([\d ]+): (.*)")
-BAD = re.compile(r"^(?:FAIL|SKIP) (\S+?): (.*)")
 RANKS = 4
-SECONDS = 900
+SECONDS = 20  # for a model
 
 
-def verify(command, folders):
+def run(command, folders):
     """Returns ({name: (bits, runs, stages)}, {name: why})."""
-    command = [str(part) for part in [*command, *folders]]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, start_new_session=True)
-    try:
-        out, err = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        out, err = "", f"no end after {SECONDS} s"
-    good, bad = {}, {}
-    for line in out.splitlines():
-        if match := BITS.match(line):
-            good[pathlib.Path(match[4]).name] = (match[1], int(match[2]), match[3])
-        if match := BAD.match(line):
-            bad[pathlib.Path(match[1]).name] = match[2]
-    for folder in folders:
-        if folder.name not in good:
-            bad.setdefault(folder.name, (err.strip().splitlines() or ["nothing was printed"])[-1])
-    return good, bad
+    said = []
+    bad = verify.run([str(word) for word in command], [str(folder) for folder in folders], said, SECONDS)
+    matches = filter(None, map(BITS.match, said))
+    good = {pathlib.Path(match[4]).name: (match[1], int(match[2]), match[3]) for match in matches}
+    bad = {pathlib.Path(folder).name: why for folder, (_, why) in bad.items()}
+    return good, {folder.name: "nothing was said" for folder in folders if folder.name not in good} | bad
 
 
 def judge(what, options, tolerance, folders):
     """Returns the counts (passed, failed) of models that are judged alike."""
     program = options.program
-    alone, bad = verify([program, "verify", "--bits", "-t", 1, *tolerance], folders)
+    alone, bad = run([program, "verify", "--bits", "-t", 1, *tolerance], folders)
     for name, why in bad.items():
         print(f"FAIL {what} {name} (alone): {why}")
     passed, failed = len(alone), len(bad)
@@ -58,7 +43,7 @@ def judge(what, options, tolerance, folders):
     if options.alone or not folders:
         return passed, failed
     ways = ["--bits", "-pp", 1, "-t", 1, "--plans", options.plans]
-    cut, bad = verify([program, "launch", "-n", RANKS, "--", "verify", *ways, *tolerance], folders)
+    cut, bad = run([program, "launch", "-n", RANKS, "--", "verify", *ways, *tolerance], folders)
     for name, why in bad.items():
         print(f"FAIL {what} {name} (on {RANKS} ranks): {why}")
     failed += len(bad)

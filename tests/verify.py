@@ -9,8 +9,9 @@ LINE = re.compile(r"^(FAIL|SKIP) (\S+?): (.*)")
 LAST = re.compile(r"^\d+ passed, \d+ failed")
 
 
-def once(command, folders, seconds):
-    """Returns {folder: (verdict, why)} of the cases that did not pass, or a text that says how the run broke."""
+def once(command, folders, seconds, said=None):
+    """Returns {folder: (verdict, why)} of the cases that did not pass, or a text that says how the run broke. `said` gets
+    the lines of a run that did not."""
     process = subprocess.Popen(command + folders, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
     try:
@@ -24,15 +25,18 @@ def once(command, folders, seconds):
         last = ((err.strip() or out.strip()).splitlines() or ["nothing was printed"])[-1]
         code = process.returncode
         return f"{'signal' if code < 0 else 'exit code'} {abs(code)}: {last[:200]}"
+    if said is not None:
+        said += lines
     return {match[2]: (match[1], match[3]) for match in filter(None, map(LINE.match, lines))}
 
 
-def run(command, folders):
-    """{folder: (verdict, why)} of the cases that did not pass. A run that breaks is halved until the guilty one is found."""
-    bad = once(command, folders, 120 + len(folders))
+def run(command, folders, said=None, each=1):
+    """{folder: (verdict, why)} of the cases that did not pass. A run that breaks is halved until the guilty one is found.
+    It has two minutes, and `each` seconds a case."""
+    bad = once(command, folders, 120 + each * len(folders), said)
     if isinstance(bad, dict):
         return bad
     if len(folders) == 1:
         return {folders[0]: ("FAIL", bad)}
     half = len(folders) // 2
-    return run(command, folders[:half]) | run(command, folders[half:])
+    return run(command, folders[:half], said, each) | run(command, folders[half:], said, each)
