@@ -304,7 +304,9 @@ static void finish_row(const struct job *job, const struct part *p, int64_t r)
         fill(row.s + (see.to - p->from), p->to - see.to, -INFINITY);
     }
     tap(job, p, &row, SC_TAP_BIAS, -INFINITY);
-    const float most = empty ? -INFINITY : kernels->max(row.s + (see.from - p->from), see.to - see.from);
+    const float sink = a->sink ? a->sink[row.head] : -INFINITY;
+    float most = empty ? -INFINITY : kernels->max(row.s + (see.from - p->from), see.to - see.from);
+    most = most > -INFINITY && sink > most ? sink : most;
     p->sums[r] = 0.0f;
     if (most == -INFINITY) {
         fill(row.s, n, 0.0f);
@@ -313,6 +315,11 @@ static void finish_row(const struct job *job, const struct part *p, int64_t r)
         fill(row.s, from - p->from, 0.0f);
         fill(row.s + (see.to - p->from), p->to - see.to, 0.0f);
         p->sums[r] = kernels->exp_sum(row.s + (from - p->from), most, row.s + (from - p->from), see.to - from);
+        if (a->sink) {
+            float weight = sink - most;
+            kernels->unary[SC_UNARY_exp](&weight, &weight, 1);
+            p->sums[r] += weight;
+        }
     }
 }
 

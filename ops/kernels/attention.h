@@ -24,6 +24,7 @@ struct sc_attention {
     const struct sc_state_view *keys, *values; /* one per batch row */
     const int64_t *offset; /* one per batch row */
     double scale, softcap;
+    const float *sink; /* per query head: one more score, of a key whose value is 0; NULL: none */
     bool causal;
     int64_t left_window, right_window; /* -1: none */
     const void *bias; /* NULL: none. Of `type`, or bool when bias_is_mask; element (b, h, i, j) at bias_strides (0:

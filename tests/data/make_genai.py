@@ -20,6 +20,7 @@ SIZES = dict(vocab_size=80, hidden_size=32, intermediate_size=48, num_hidden_lay
 # name: configuration, what it has beside SIZES, precision, options of the builder
 FORMS = {
     "llama": ("LlamaConfig", {"head_dim": 16}, "fp32", []),
+    "gemma2": ("Gemma2Config", {"head_dim": 16, "sliding_window": 24, "query_pre_attn_scalar": 16}, "fp32", []),
     "int4": ("LlamaConfig", {"head_dim": 16}, "int4", []),
     "int4_zeros": ("LlamaConfig", {"head_dim": 16}, "int4", ["is_symmetric=false", "accuracy_level=1"]),
     "int8": ("Qwen2Config", {"hidden_size": 64}, "int8", []),

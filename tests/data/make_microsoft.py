@@ -63,6 +63,59 @@ case("half_nbits_4_level_4", bits=4, M=(3,), K=64, N=19, block=32, accuracy=4, k
 case("half_nbits_8", bits=8, M=(2,), K=48, N=19, block=16, kind=np.float16)(nbits)
 
 
+# Attention
+
+def angles(rows, width, kind):
+    a = np.outer(np.arange(rows), 100.0 ** (-np.arange(width) / width))
+    return np.cos(a).astype(kind), np.sin(a).astype(kind)
+
+
+def group_query(random, heads=(4, 2), width=16, batch=1, n=1, past=0, room=None, packed=False, rotary=None, kind=np.float32, bias=None,
+                positions=False, sink=False, scores=0, lengths=None, **attributes):
+    """past: rows before; room: of a shared buffer; rotary: width of the tables; lengths: valid rows of each batch row."""
+    q, kv = heads
+    row = lambda count: f32(random, batch, n, count * width).astype(kind)
+    inputs = [None] * 12
+    if packed:
+        inputs[0] = row(q + 2 * kv)
+    else:
+        inputs[:3] = [row(q), row(kv), row(kv)]
+    inputs[3:5] = [f32(random, batch, kv, room or past, width).astype(kind) for _ in range(2)]
+    lengths = lengths or [past + n] * batch
+    inputs[5] = np.array(lengths, np.int32) - 1
+    inputs[6] = np.array(max(lengths), np.int32)
+    if rotary:
+        inputs[7:9] = angles(64, rotary // 2, kind)
+        attributes["do_rotary"] = 1
+    if positions:
+        inputs[9] = (past + np.arange(n))[None].repeat(batch, 0).astype(np.int64)
+    if bias:
+        inputs[10] = f32(random, *bias, n, max(lengths)).astype(kind)
+    if sink:
+        inputs[11] = f32(random, q).astype(kind)
+    if scores:
+        attributes["qk_output"] = scores
+    attributes.update(num_heads=q, kv_num_heads=kv)
+    return "GroupQueryAttention", inputs, attributes, 4 if scores else 3, ()
+
+
+for name, fixed in {
+    "plain": dict(n=5), "packed": dict(n=5, packed=True, rotary=16), "decode": dict(past=9, rotary=16), "one_head": dict(heads=(3, 1), n=4),
+    "no_sharing": dict(heads=(3, 3), n=4, past=3), "interleaved": dict(n=5, rotary=16, rotary_interleaved=1),
+    "partial": dict(n=5, width=32, rotary=16, packed=True), "shared": dict(past=6, room=20, rotary=16),
+    "batch": dict(batch=3, n=1, past=7, room=12, rotary=16, lengths=[4, 8, 1]), "first_batch": dict(batch=2, n=6, room=10, lengths=[6, 6]),
+    "window": dict(n=9, local_window_size=3), "window_decode": dict(past=12, local_window_size=5), "softcap": dict(n=6, softcap=2.0, packed=True),
+    "scale": dict(n=6, scale=0.5), "sink": dict(n=6, sink=True), "sink_decode": dict(past=8, sink=True, local_window_size=4),
+    "smooth": dict(n=6, smooth_softmax=1), "bias": dict(n=5, bias=(1, 4)), "bias_one": dict(batch=2, n=5, bias=(1, 1)),
+    "bias_decode": dict(past=6, bias=(1, 4), softcap=3.0), "positions": dict(n=5, rotary=16, positions=True),
+    "scores": dict(n=5, scores=1), "weights": dict(n=5, scores=2), "scores_decode": dict(past=6, scores=1, softcap=2.0), "all": dict(n=5, causal=0),
+    "chunk": dict(n=5, past=6, rotary=16),
+}.items():
+    case("group_query_" + name, **fixed)(group_query)
+for name, fixed in {"packed": dict(n=5, packed=True, rotary=16), "decode": dict(past=9, rotary=16), "sink": dict(n=6, sink=True)}.items():
+    case("half_group_query_" + name, kind=np.float16, **fixed)(group_query)
+
+
 def write(folder, name, model, arrays, wanted):
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,9 @@ class Decoder:
     def __init__(self, path):
         config = pathlib.Path(path).parent / "genai_config.json"
         model = json.loads(config.read_text())["model"] if config.exists() else {}
-        self.named = {"batch": 1, "batch_size": 1, "kv_cache_dim": model.get("decoder", {}).get("head_size", 0)}
+        decoder = model.get("decoder", {})
+        self.named = {"batch": 1, "batch_size": 1, "kv_cache_dim": decoder.get("head_size", 0),
+                      "past_sliding_length": decoder.get("sliding_window", {}).get("window_size", 0)}
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GroupQueryAttention between its two files: group_query.c (what it is) and group_query_run.c (what it does). */
+#ifndef SC_OPS_MS_GROUP_QUERY_H
+#define SC_OPS_MS_GROUP_QUERY_H
+
+#include "ops/op.h"
+
+enum sc_gqa_input {
+    SC_GQA_QUERY,
+    SC_GQA_KEY,
+    SC_GQA_VALUE,
+    SC_GQA_PAST_K,
+    SC_GQA_PAST_V,
+    SC_GQA_SEQLENS,
+    SC_GQA_TOTAL,
+    SC_GQA_COS,
+    SC_GQA_SIN,
+    SC_GQA_POSITIONS,
+    SC_GQA_BIAS,
+    SC_GQA_SINK,
+    SC_GQA_K_SCALE,
+    SC_GQA_V_SCALE,
+    SC_GQA_Q_NORM,
+    SC_GQA_K_NORM,
+    SC_GQA_QUERY_LENGTHS,
+    SC_GQA_N_IN
+};
+enum { SC_GQA_N_OUT = 4 };
+
+struct sc_gqa_params {
+    int64_t q_heads, kv_heads, window, rotary, interleaved, smooth, causal, qk_output;
+    int64_t evicts; /* sliding_window_cache: a cache that is full gives up its oldest rows */
+    float scale, softcap;
+};
+
+/* Sizes; unknown ones are SC_DIM_UNKNOWN. */
+struct sc_gqa_sizes {
+    int64_t batch, n, width, past, total; /* past: rows that past_key has room for, 0 without one */
+    bool packed; /* query holds Q, K and V */
+    bool resident;
+};
+
+/* From the values of a call, which resolve has checked. with_data: total_sequence_length can be read. */
+struct sc_gqa_sizes sc_gqa_call_sizes(const struct sc_call *call, bool with_data);
+
+/* Where the new rows of a batch row start, and how many keys there are then. A first prompt may be padded at its end. */
+void sc_gqa_span(const struct sc_call *call, const struct sc_gqa_sizes *s, int64_t b, int64_t *start, int64_t *length);
+
+size_t sc_gqa_scratch(const struct sc_call *call);
+void sc_gqa_run(const struct sc_call *call);
+
+#endif

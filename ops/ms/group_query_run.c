@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Queries and keys are rotated, then everything becomes one call of attention with caches. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/ms/cached.h"
+#include "ops/ms/group_query.h"
+#include "ops/nn/rotary.h"
+#include "ops/shape/shape.h"
+#include "tensor/convert.h"
+
+static size_t align64(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* Scratch: spans, rotated Q and K, present caches that nobody asked for, rooms of workers, then the attention's. */
+struct rooms {
+    int64_t *start, *length;
+    void *q, *k; /* [batch, n, heads, width] */
+    void *present_k, *present_v;
+    float *sink; /* [q_heads] */
+    char *rotate;
+    void *rest;
+    size_t bytes;
+};
+
+static void *take(char *base, size_t *total, size_t bytes)
+{
+    char *at = base ? base + *total : NULL;
+    *total += align64(bytes);
+    return at;
+}
+
+static bool has_sink(const struct sc_call *call)
+{
+    const struct sc_gqa_params *p = call->params;
+    return sc_call_in(call, SC_GQA_SINK) || p->smooth > 0;
+}
+
+static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_sizes *s, char *base)
+{
+    const struct sc_gqa_params *p = call->params;
+    const size_t bytes = sc_type_bytes(sc_call_in(call, SC_GQA_QUERY)->type);
+    const size_t row = (size_t)(s->batch * s->n * s->width) * bytes;
+    const int64_t room = s->past > s->total ? s->past : s->total;
+    const size_t cache = (size_t)(s->batch * p->kv_heads * room * s->width) * bytes;
+    struct rooms r = {0};
+    r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
+    r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
+    if (p->rotary) {
+        r.q = take(base, &r.bytes, row * (size_t)p->q_heads);
+        r.k = take(base, &r.bytes, row * (size_t)p->kv_heads);
+        r.rotate = take(base, &r.bytes, sc_rotate_room_bytes(s->width) * (size_t)sc_team_size(call->team));
+    }
+    if (has_sink(call)) {
+        r.sink = take(base, &r.bytes, (size_t)p->q_heads * sizeof(float));
+    }
+    if (!s->resident) {
+        r.present_k = sc_call_out(call, 1) ? NULL : take(base, &r.bytes, cache);
+        r.present_v = sc_call_out(call, 2) ? NULL : take(base, &r.bytes, cache);
+    }
+    r.rest = take(base, &r.bytes, 0);
+    return r;
+}
+
+/* Element strides of one of Q, K, V: heads side by side in rows of `hidden`. */
+static void set_strides(const struct sc_gqa_sizes *s, int64_t hidden, int64_t strides[4])
+{
+    strides[0] = s->n * hidden;
+    strides[1] = s->width;
+    strides[2] = hidden;
+    strides[3] = 1;
+}
+
+static void describe(const struct sc_call *call, const struct sc_gqa_sizes *s, struct sc_cached_attention *c)
+{
+    const struct sc_gqa_params *p = call->params;
+    const struct sc_tensor *query = sc_call_in(call, SC_GQA_QUERY);
+    const struct sc_tensor *bias = sc_call_in(call, SC_GQA_BIAS);
+    const size_t bytes = sc_type_bytes(query->type);
+    const int64_t q_hidden = query->dims[2];
+    const int64_t kv_hidden = s->packed ? q_hidden : p->kv_heads * s->width;
+    memset(c, 0, sizeof(*c));
+    struct sc_attention *a = &c->attention;
+    *a = (struct sc_attention){.type = query->type,
+        .batch = s->batch,
+        .q_heads = p->q_heads,
+        .kv_heads = p->kv_heads,
+        .n_q = s->n,
+        .qk_width = s->width,
+        .v_width = s->width,
+        .q = query->data,
+        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
+        .softcap = (double)p->softcap,
+        .causal = p->causal != 0,
+        .left_window = p->window > 0 ? p->window - 1 : -1,
+        .right_window = -1,
+        .y = sc_call_out(call, 0)->data,
+        .tap = SC_TAP_NONE};
+    const struct sc_tensor *scores = sc_call_out(call, 3);
+    if (scores) {
+        a->tap = p->qk_output == 1 ? SC_TAP_BIAS : SC_TAP_SOFTMAX;
+        a->qk_out = scores->data;
+        a->qk_length = scores->dims[3];
+    }
+    set_strides(s, q_hidden, a->q_strides);
+    set_strides(s, p->q_heads * s->width, a->y_strides);
+    set_strides(s, kv_hidden, c->k_strides);
+    set_strides(s, kv_hidden, c->v_strides);
+    c->n_new = s->n;
+    c->k = s->packed ? sc_const_at(query->data, p->q_heads * s->width, bytes) : sc_call_in(call, SC_GQA_KEY)->data;
+    c->v = s->packed ? sc_const_at(query->data, (p->q_heads + p->kv_heads) * s->width, bytes)
+                     : sc_call_in(call, SC_GQA_VALUE)->data;
+    if (bias) {
+        a->bias = bias->data;
+        a->bias_length = bias->dims[3];
+        for (int i = 0; i < 4; i++) {
+            a->bias_strides[i] = bias->dims[i] == 1 && i < 3 ? 0 : bias->strides[i];
+        }
+    }
+    if (s->resident) {
+        c->state_k = call->in[SC_GQA_PAST_K]->u.state;
+        c->state_v = call->in[SC_GQA_PAST_V]->u.state;
+        return;
+    }
+    c->past_k = sc_call_in(call, SC_GQA_PAST_K) ? sc_call_in(call, SC_GQA_PAST_K)->data : NULL;
+    c->past_v = sc_call_in(call, SC_GQA_PAST_V) ? sc_call_in(call, SC_GQA_PAST_V)->data : NULL;
+    c->past_room = s->past;
+    c->present_room = s->past > s->total ? s->past : s->total;
+}
+
+size_t sc_gqa_scratch(const struct sc_call *call)
+{
+    struct sc_cached_attention c;
+    const struct sc_gqa_sizes s = sc_gqa_call_sizes(call, false);
+    struct sc_gqa_sizes bound = s; /* total is data: the present's dims tell it here, or what a cache can hold */
+    const struct sc_tensor *present = sc_call_out(call, 1) ? sc_call_out(call, 1) : sc_call_out(call, 2);
+    bound.total = s.resident ? s.past : present ? present->dims[2] : s.past + s.n;
+    describe(call, &bound, &c);
+    return cut_rooms(call, &bound, NULL).bytes +
+        sc_cached_scratch_bytes(&c, c.state_k ? s.past : c.present_room, sc_team_size(call->team));
+}
+
+struct rotate {
+    const struct sc_call *call;
+    const struct sc_gqa_sizes *s;
+    struct sc_cached_attention *c;
+    const struct rooms *rooms;
+};
+
+static void rotate_part(void *arg, int64_t token, int worker)
+{
+    const struct rotate *job = arg;
+    const struct sc_gqa_params *p = job->call->params;
+    const struct sc_gqa_sizes *s = job->s;
+    const struct sc_attention *a = &job->c->attention;
+    const struct sc_tensor *cosines = sc_call_in(job->call, SC_GQA_COS);
+    const struct sc_tensor *sines = sc_call_in(job->call, SC_GQA_SIN);
+    const struct sc_tensor *positions = sc_call_in(job->call, SC_GQA_POSITIONS);
+    const size_t bytes = sc_type_bytes(a->type);
+    float *room = (float *)(void *)(job->rooms->rotate + (size_t)worker * sc_rotate_room_bytes(s->width));
+    const struct sc_rotation r = {.kernels = job->call->kernels,
+        .type = a->type,
+        .width = 2 * cosines->dims[1],
+        .head_width = s->width,
+        .interleaved = p->interleaved != 0};
+    const int64_t b = token / s->n;
+    const int64_t i = token % s->n;
+    const int64_t position = positions ? sc_index_at(positions, token) : job->rooms->start[b] + i;
+    const void *cosine = sc_const_at(cosines->data, position * cosines->dims[1], bytes);
+    const void *sine = sc_const_at(sines->data, position * cosines->dims[1], bytes);
+    for (int64_t h = 0; h < p->q_heads; h++) {
+        const int64_t from = b * a->q_strides[0] + h * a->q_strides[1] + i * a->q_strides[2];
+        sc_rotate_head(&r, sc_const_at(a->q, from, bytes), cosine, sine,
+            sc_at(job->rooms->q, (token * p->q_heads + h) * s->width, bytes), room);
+    }
+    for (int64_t h = 0; h < p->kv_heads; h++) {
+        const int64_t from = b * job->c->k_strides[0] + h * job->c->k_strides[1] + i * job->c->k_strides[2];
+        sc_rotate_head(&r, sc_const_at(job->c->k, from, bytes), cosine, sine,
+            sc_at(job->rooms->k, (token * p->kv_heads + h) * s->width, bytes), room);
+    }
+}
+
+static void rotate_all(
+    const struct sc_call *call, const struct sc_gqa_sizes *s, struct sc_cached_attention *c, const struct rooms *rooms)
+{
+    const struct sc_gqa_params *p = call->params;
+    struct rotate job = {call, s, c, rooms};
+    sc_team_for(call->team, s->batch * s->n, rotate_part, &job);
+    c->attention.q = rooms->q;
+    c->k = rooms->k;
+    set_strides(s, p->q_heads * s->width, c->attention.q_strides);
+    set_strides(s, p->kv_heads * s->width, c->k_strides);
+}
+
+/* Scores of keys that a query does not see are 0 in output_qk, as ONNX Runtime has them. */
+static void clear_hidden(const struct sc_cached_attention *c, const int64_t *start, const int64_t *length)
+{
+    const struct sc_attention *a = &c->attention;
+    const size_t bytes = sc_type_bytes(a->type);
+    const int64_t rows = a->q_heads * a->n_q;
+    for (int64_t r = 0; r < a->batch * rows; r++) {
+        const int64_t position = start[r / rows] + r % a->n_q;
+        const int64_t to = a->causal && position + 1 < length[r / rows] ? position + 1 : length[r / rows];
+        const int64_t from = a->left_window >= 0 && position > a->left_window ? position - a->left_window : 0;
+        memset(sc_at(a->qk_out, r * a->qk_length, bytes), 0, (size_t)from * bytes);
+        memset(sc_at(a->qk_out, r * a->qk_length + to, bytes), 0, (size_t)(a->qk_length - to) * bytes);
+    }
+}
+
+void sc_gqa_run(const struct sc_call *call)
+{
+    const struct sc_gqa_params *p = call->params;
+    const struct sc_gqa_sizes s = sc_gqa_call_sizes(call, true);
+    struct sc_cached_attention c;
+    const struct rooms rooms = cut_rooms(call, &s, call->scratch);
+    describe(call, &s, &c);
+    for (int64_t b = 0; b < s.batch; b++) {
+        sc_gqa_span(call, &s, b, &rooms.start[b], &rooms.length[b]);
+    }
+    if (p->rotary) {
+        rotate_all(call, &s, &c, &rooms);
+    }
+    c.start = rooms.start;
+    c.length = rooms.length;
+    if (has_sink(call)) {
+        const struct sc_tensor *sink = sc_call_in(call, SC_GQA_SINK);
+        memset(rooms.sink, 0, (size_t)p->q_heads * sizeof(float)); /* smooth_softmax: a score of 0 */
+        if (sink) {
+            sc_convert(sink->type, sink->data, SC_F32, rooms.sink, p->q_heads, 0);
+        }
+        c.attention.sink = rooms.sink;
+    }
+    for (int i = 1; i < 3; i++) {
+        if (s.resident && i < call->n_out && call->out[i]) {
+            call->out[i]->kind = SC_KIND_STATE;
+            call->out[i]->u.state = call->in[SC_GQA_PAST_K + i - 1]->u.state;
+        }
+    }
+    if (!s.resident) {
+        const struct sc_tensor *present_k = sc_call_out(call, 1);
+        const struct sc_tensor *present_v = sc_call_out(call, 2);
+        c.present_k = present_k ? present_k->data : rooms.present_k;
+        c.present_v = present_v ? present_v->data : rooms.present_v;
+        if (present_k && sc_tensor_bytes(present_k) > 0 && present_v) { /* rows past the valid ones are zeros */
+            memset(c.present_k, 0, sc_tensor_bytes(present_k));
+            memset(c.present_v, 0, sc_tensor_bytes(present_v));
+        }
+    }
+    sc_cached_run(&c, call->kernels, call->team, rooms.rest);
+    if (c.attention.tap == SC_TAP_BIAS) {
+        clear_hidden(&c, rooms.start, rooms.length);
+    }
+}
