@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stagecoach verify: folders of a model and recorded data sets, any number of them in one job. */
+ * stagecoach verify: folders of a model and recorded data sets, and models alone, any number of them in one job. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,12 +7,14 @@
 #include "launch/recorded.h"
 #include "launch/report_file.h"
 #include "launch/verify_case.h"
+#include "launch/verify_one.h"
 
 struct sc_verifier {
     struct sc_app *app;
     struct sc_verify_options options;
     bool print_bits;
     struct sc_names cases; /* folders */
+    struct sc_names alone; /* models without recorded data */
     struct sc_arena arena;
     int64_t passed, failed, skipped;
     int stages_used; /* the most */
@@ -65,19 +67,24 @@ static enum sc_status open_report(struct sc_verifier *verifier)
     return root ? sc_json_add(root, "cases", true, &verifier->reported) : SC_OK;
 }
 
-/* One case on all ranks; a failure of it is told, and is none of the job. */
-static enum sc_status take_case(struct sc_verifier *verifier, const char *folder)
+/* One case on all ranks; a failure of it is told, and is none of the job. `path` is a folder with data sets, or else a
+ * model to be run on all ranks and on one. */
+static enum sc_status take_case(struct sc_verifier *verifier, const char *path, bool recorded)
 {
     struct sc_app *app = verifier->app;
     struct sc_json *at = NULL;
     struct sc_verify_result result;
     SC_TRY(verifier->reported ? sc_json_add(verifier->reported, NULL, false, &at) : SC_OK);
-    const enum sc_status status = sc_verify_case(app, &verifier->options, folder, at, &result);
+    const enum sc_status status =
+        recorded ? sc_verify_case(app, &verifier->options, path, at, &result) : sc_verify_one(app, path, at, &result);
+    if (status == SC_BAD_USAGE) { /* the same for every case */
+        return status;
+    }
     verifier->stages_used = result.most_stages > verifier->stages_used ? result.most_stages : verifier->stages_used;
     sc_progress_clear(&app->progress);
-    SC_TRY(at ? report_case(at, folder, status) : SC_OK);
+    SC_TRY(at ? report_case(at, path, status) : SC_OK);
     if (sc_app_is_root(app)) {
-        tell(verifier, folder, status, &result);
+        tell(verifier, path, status, &result);
     }
     return SC_OK;
 }
@@ -95,17 +102,19 @@ static void print_last_line(const struct sc_verifier *verifier)
 static enum sc_status verify_all(struct sc_verifier *verifier)
 {
     struct sc_app *app = verifier->app;
-    struct sc_names *cases = &verifier->cases;
+    struct sc_names *cases = &verifier->cases, *alone = &verifier->alone;
     for (int i = 0; i < app->options->n_arguments; i++) {
         const char *path = app->options->arguments[i];
-        SC_TRY(
-            sc_world_agree(app->world, sc_app_is_root(app) ? sc_recorded_find(&verifier->arena, path, cases) : SC_OK));
+        const bool root = sc_app_is_root(app);
+        SC_TRY(sc_world_agree(app->world, root ? sc_recorded_find(&verifier->arena, path, cases, alone) : SC_OK));
     }
     SC_TRY(sc_recorded_share(app->world, &verifier->arena, cases));
+    SC_TRY(sc_recorded_share(app->world, &verifier->arena, alone));
     SC_TRY(sc_world_agree(app->world, open_report(verifier)));
-    sc_app_opened(app, "verifying", cases->n);
-    for (int c = 0; c < cases->n; c++) {
-        SC_TRY(take_case(verifier, cases->name[c]));
+    sc_app_opened(app, "verifying", cases->n + alone->n);
+    for (int c = 0; c < cases->n + alone->n; c++) {
+        const bool recorded = c < cases->n;
+        SC_TRY(take_case(verifier, recorded ? cases->name[c] : alone->name[c - cases->n], recorded));
         sc_progress_set(&app->progress, c + 1);
     }
     sc_progress_end(&app->progress);
@@ -132,6 +141,7 @@ enum sc_status sc_command_verify(struct sc_app *app)
     const enum sc_status status = verify_all(&verifier);
     sc_report_file_release(&verifier.report);
     sc_names_release(&verifier.cases);
+    sc_names_release(&verifier.alone);
     sc_arena_release(&verifier.arena);
     return status;
 }

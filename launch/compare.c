@@ -17,6 +17,7 @@ enum { WINDOW = 512 }; /* numbers go through a small window of doubles */
 struct sc_comparison {
     const char *what;
     const struct sc_tolerance *tolerance;
+    const char *reference; /* "recorded was" */
 };
 
 static bool close_enough(double a, double r, const struct sc_tolerance *tolerance)
@@ -62,8 +63,8 @@ static enum sc_status compare_numbers(
         sc_convert(type, (const char *)r->data + (size_t)at * width, SC_F64, dr, count, 0);
         for (int64_t i = 0; i < count; i++) {
             if (!close_enough(da[i], dr[i], &tolerance)) {
-                return sc_fail(SC_BAD_INPUT, "%s: element %" PRId64 " is %.9g, recorded was %.9g", comparison->what,
-                    at + i, da[i], dr[i]);
+                return sc_fail(SC_BAD_INPUT, "%s: element %" PRId64 " is %.9g, %s %.9g", comparison->what, at + i,
+                    da[i], comparison->reference, dr[i]);
             }
         }
     }
@@ -80,8 +81,8 @@ static enum sc_status compare_exactly(
             const struct sc_string *x = (const struct sc_string *)a->data + i,
                                    *y = (const struct sc_string *)r->data + i;
             if (x->bytes != y->bytes || (x->bytes && memcmp(x->data, y->data, x->bytes) != 0)) {
-                return sc_fail(SC_BAD_INPUT, "%s: element %" PRId64 " is \"%.*s\", recorded was \"%.*s\"",
-                    comparison->what, i, (int)(x->bytes < 80 ? x->bytes : 80), x->data,
+                return sc_fail(SC_BAD_INPUT, "%s: element %" PRId64 " is \"%.*s\", %s \"%.*s\"", comparison->what, i,
+                    (int)(x->bytes < 80 ? x->bytes : 80), x->data, comparison->reference,
                     (int)(y->bytes < 80 ? y->bytes : 80), y->data);
             }
         } else if (memcmp(
@@ -89,8 +90,8 @@ static enum sc_status compare_exactly(
             double x, y;
             sc_convert(a->type, (const char *)a->data + (size_t)i * width, SC_F64, &x, 1, 0);
             sc_convert(r->type, (const char *)r->data + (size_t)i * width, SC_F64, &y, 1, 0);
-            return sc_fail(
-                SC_BAD_INPUT, "%s: element %" PRId64 " is %.17g, recorded was %.17g", comparison->what, i, x, y);
+            return sc_fail(SC_BAD_INPUT, "%s: element %" PRId64 " is %.17g, %s %.17g", comparison->what, i, x,
+                comparison->reference, y);
         }
     }
     return SC_OK;
@@ -103,7 +104,7 @@ static enum sc_status compare_tensors(
     if (a->type != r->type || a->rank != r->rank || !sc_dims_equal(a, r)) {
         sc_tensor_text(a, mine, sizeof mine);
         sc_tensor_text(r, recorded, sizeof recorded);
-        return sc_fail(SC_BAD_INPUT, "%s: got %s, recorded was %s", comparison->what, mine, recorded);
+        return sc_fail(SC_BAD_INPUT, "%s: got %s, %s %s", comparison->what, mine, comparison->reference, recorded);
     }
     struct sc_arena passing = {0};
     struct sc_tensor plain = *r;
@@ -129,8 +130,8 @@ static enum sc_status compare_items(
     const struct sc_comparison *comparison, const struct sc_value *a, const struct sc_value *r, int depth)
 {
     if (a->u.sequence.n != r->u.sequence.n) {
-        return sc_fail(SC_BAD_INPUT, "%s: a sequence of %" PRId64 " items, recorded was %" PRId64, comparison->what,
-            a->u.sequence.n, r->u.sequence.n);
+        return sc_fail(SC_BAD_INPUT, "%s: a sequence of %" PRId64 " items, %s %" PRId64, comparison->what,
+            a->u.sequence.n, comparison->reference, r->u.sequence.n);
     }
     for (int64_t i = 0; i < a->u.sequence.n; i++) {
         SC_TRY(compare(comparison, &a->u.sequence.items[i], &r->u.sequence.items[i], depth + 1));
@@ -153,7 +154,8 @@ static enum sc_status compare(
         return compare(comparison, a->u.optional.item, r, depth + 1);
     }
     if (a->kind != r->kind) {
-        return sc_fail(SC_BAD_INPUT, "%s: got %s, recorded was %s", comparison->what, kinds[a->kind], kinds[r->kind]);
+        return sc_fail(
+            SC_BAD_INPUT, "%s: got %s, %s %s", comparison->what, kinds[a->kind], comparison->reference, kinds[r->kind]);
     }
     switch (a->kind) {
     case SC_KIND_TENSOR:
@@ -173,6 +175,8 @@ static enum sc_status compare(
 enum sc_status sc_compare_values(const char *what, const struct sc_value *value, const struct sc_value *reference,
     const struct sc_tolerance *tolerance)
 {
-    const struct sc_comparison comparison = {.what = what, .tolerance = tolerance};
+    const struct sc_comparison comparison = {.what = what,
+        .tolerance = tolerance,
+        .reference = tolerance->reference ? tolerance->reference : "recorded was"};
     return compare(&comparison, value, reference, 0);
 }

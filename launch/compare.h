@@ -9,6 +9,7 @@
 struct sc_tolerance {
     double relative, absolute;
     double of_largest; /* absolute too, as a share of the tensor's largest finite magnitude */
+    const char *reference; /* what messages call the reference; NULL: "recorded was" */
 };
 
 /* Equal kind, type and dims; strings, integers and bools exactly, floats

@@ -27,14 +27,21 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "written to a\nfolder: all of them or, when anything fails, none.\n",
         "stagecoach run model.onnx -i x=x.npy -o out\n"
         "stagecoach launch -n 2 -- run model.onnx --random 1 -d batch=4 -o out --format pb\n"},
-    [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false, "compare a model with recorded outputs",
-        "Each PATH is a folder with model.onnx and test_data_set_*, or a folder of such folders. Every data set is run "
-        "and\n"
-        "compared: count, type, shape, and |a - r| <= atol + ltol * max |r| + rtol * |r|. One line for a failure or a "
-        "skip; the last "
-        "line is\n"
-        "'N passed, N failed'. Exit code 1 when one failed.\n",
-        "stagecoach verify build/onnx/node/test_add\n"},
+    [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false,
+        "compare a model with recorded outputs, or all ranks with one",
+        "A PATH with model.onnx and test_data_set_*, or with folders that have them: every data set is run and "
+        "compared "
+        "with\n"
+        "what was recorded: count, type, shape, and |a - r| <= atol + ltol * max |r| + rtol * |r|. A PATH that is a "
+        "model alone:\n"
+        "it is run on inputs made by --seed, with dims of -d, on all ranks and once more as one stage on rank 0, which "
+        "then needs\n"
+        "memory for all of it; every bit must be the same, or the first value inside that differs is named. One line "
+        "for "
+        "a\n"
+        "failure or a skip; the last line is 'N passed, N failed'. Exit code 1 when one failed.\n",
+        "stagecoach verify build/onnx/node/test_add\n"
+        "stagecoach launch -n 4 -- verify resnet50.onnx -d batch=2\n"},
     [SC_COMMAND_GENERATE] = {"generate", "MODEL", 1, 1, true, false, "write text with a decoder",
         "Reads MODEL and its tokenizer.json, continues the prompt and prints the text as it comes. The plan and, at "
         "the end,\n"
@@ -96,7 +103,7 @@ static const struct sc_option_row options[] = {
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
     {"dot", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan for graphviz"},
     {"html", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan as a web page"},
-    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(BENCH),
+    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(VERIFY) | BIT(BENCH),
         "size of a named dim, or the shape of an input as in x=1x3x224x224; repeatable"},
     {"pp", "pp", "pipeline", SC_SETTING_PP, CUTS, "stages, none of them empty; 0: as many of the ranks as pay"},
     {"plan", NULL, NULL, SC_SETTING_PLAN, CUTS, "use the plan in FILE"},

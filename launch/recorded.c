@@ -67,10 +67,25 @@ static bool exists(const char *path)
     return path && stat(path, &about) == 0;
 }
 
-enum sc_status sc_recorded_find(struct sc_arena *arena, const char *path, struct sc_names *folders)
+static bool is_file(const char *path)
 {
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+}
+
+enum sc_status sc_recorded_find(
+    struct sc_arena *arena, const char *path, struct sc_names *folders, struct sc_names *alone)
+{
+    if (is_file(path)) {
+        return add_name(arena, alone, path);
+    }
     if (exists(sc_path_join(arena, path, "model.onnx"))) {
-        return add_name(arena, folders, path);
+        struct sc_names sets = {0};
+        const enum sc_status listed = list_folder(arena, path, "test_data_set_", by_number, &sets);
+        const bool has_sets = sets.n > 0;
+        sc_names_release(&sets);
+        SC_TRY(listed);
+        return add_name(arena, has_sets ? folders : alone, path);
     }
     struct sc_names inner = {0};
     enum sc_status status = list_folder(arena, path, "", by_name, &inner);

@@ -15,8 +15,10 @@ struct sc_names {
 
 void sc_names_release(struct sc_names *names); /* safe on zeros */
 
-/* Appends `path` when it is a folder with a model, else those of its folders that are, sorted. */
-enum sc_status sc_recorded_find(struct sc_arena *arena, const char *path, struct sc_names *folders);
+/* Appends `path` to `folders` when it is a folder with a model and data sets, else those of its folders that have a
+ * model, sorted. A model file, and a folder with a model alone, go to `alone`. */
+enum sc_status sc_recorded_find(
+    struct sc_arena *arena, const char *path, struct sc_names *folders, struct sc_names *alone);
 
 /* Rank 0's list to all: other hosts may not have the folders. Collective. */
 enum sc_status sc_recorded_share(struct sc_world *world, struct sc_arena *arena, struct sc_names *folders);

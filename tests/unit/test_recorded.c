@@ -29,19 +29,27 @@ static void a_folder_of_folders_gives_those_with_a_model_in_order(void **state)
 {
     (void)state;
     struct sc_arena arena = {0};
-    struct sc_names one = {0}, many = {0};
-    assert_ok(sc_recorded_find(&arena, GRAPHS "skipping", &one));
+    struct sc_names one = {0}, many = {0}, alone = {0};
+    assert_ok(sc_recorded_find(&arena, GRAPHS "skipping", &one, &alone));
     assert_int_equal(one.n, 1);
     assert_string_equal(one.name[0], GRAPHS "skipping");
-    assert_ok(sc_recorded_find(&arena, SC_SOURCE_DIR "/tests/data/graphs", &many));
+    assert_ok(sc_recorded_find(&arena, SC_SOURCE_DIR "/tests/data/graphs", &many, &alone));
     assert_true(many.n > 20);
     for (int i = 1; i < many.n; i++) {
         assert_true(strcmp(many.name[i - 1], many.name[i]) < 0);
     }
-    assert_fails(SC_BAD_INPUT, "holds no model.onnx", sc_recorded_find(&arena, SC_SOURCE_DIR "/tests/unit", &many));
-    assert_fails(SC_BAD_INPUT, "not a folder", sc_recorded_find(&arena, SC_SOURCE_DIR "/no_such_folder", &many));
+    assert_fails(
+        SC_BAD_INPUT, "holds no model.onnx", sc_recorded_find(&arena, SC_SOURCE_DIR "/tests/unit", &many, &alone));
+    assert_fails(
+        SC_BAD_INPUT, "not a folder", sc_recorded_find(&arena, SC_SOURCE_DIR "/no_such_folder", &many, &alone));
+    assert_int_equal(alone.n, 0);
+    assert_ok(sc_recorded_find(&arena, SC_SOURCE_DIR "/examples/embed", &one, &alone));
+    assert_ok(sc_recorded_find(&arena, GRAPHS "skipping/model.onnx", &one, &alone));
+    assert_int_equal(one.n, 1);
+    assert_int_equal(alone.n, 2); /* without data sets, and a file */
     sc_names_release(&one);
     sc_names_release(&many);
+    sc_names_release(&alone);
     sc_arena_release(&arena);
 }
 
