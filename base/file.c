@@ -74,11 +74,11 @@ enum sc_status sc_file_check(const char *path, const struct sc_file *file)
         return SC_OK;
     }
     if ((uintmax_t)now.st_size != file->bytes) {
-        return sc_fail(SC_IO, "'%s' has %lld bytes, but had %zu when it was opened: it must not change while in use",
-            path, (long long)now.st_size, file->bytes);
+        return sc_fail(
+            SC_IO, "'%s': has %lld bytes, and had %zu when it was opened", path, (long long)now.st_size, file->bytes);
     }
     if (changed_ns(&now) != file->changed_ns) {
-        return sc_fail(SC_IO, "'%s' was written to since it was opened: it must not change while in use", path);
+        return sc_fail(SC_IO, "'%s': was written to since it was opened", path);
     }
     return SC_OK;
 }

@@ -177,7 +177,7 @@ static void a_mapped_file_that_changes_is_told(void **state)
     assert_int_equal(sc_file_check(path, &file), SC_OK);
     append_to(path, "e");
     assert_int_equal(sc_file_check(path, &file), SC_IO);
-    assert_non_null(strstr(sc_error_last()->text, "has 5 bytes, but had 4"));
+    assert_non_null(strstr(sc_error_last()->text, "has 5 bytes, and had 4"));
     assert_int_equal(truncate(path, 4), 0); /* its old size, but another time */
     const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);

@@ -282,7 +282,7 @@ static void a_model_that_changes_before_it_is_used_is_refused(void **state)
     assert_ok(sc_file_map(GRAPHS "large_constant/model.onnx", &whole));
     assert_ok(sc_file_write(changing, whole.data, whole.bytes));
     sc_file_release(&whole);
-    expect_no_session(&c, SC_IO, "has 0 bytes, but had");
+    expect_no_session(&c, SC_IO, "has 0 bytes, and had");
     assert_int_equal(unlink(changing), 0);
 }
 
