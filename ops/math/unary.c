@@ -96,7 +96,6 @@ static const struct sc_span_table tables[] = {
     FLOATS(sqrt),
     FLOATS(tanh),
     FLOATS(sigmoid),
-    FLOATS(erf),
     FLOATS(sin),
     FLOATS(cos),
     FLOATS(reciprocal),
@@ -128,6 +127,7 @@ static const struct sc_span_table tables[] = {
     FLOATS(swish),
 #undef FLOATS
     [FN_neg] = {{SC_ON_FLOATS(neg), SC_ON_SIGNED(neg)}},
+    [FN_erf] = {{SC_ON_NUMBERS(erf)}},
     [FN_abs] = {{SC_ON_NUMBERS(abs)}},
     [FN_relu] = {{SC_ON_NUMBERS(relu)}},
     [FN_sign] = {{SC_ON_NUMBERS(sign)}},

@@ -101,6 +101,7 @@ LOOP(abs, T, NEGATIVE(x) ? (T)(0 - (U)x) : x)
 LOOP(sign, T, NEGATIVE(x) ? (T)-1 : x != 0)
 LOOP(relu, T, NEGATIVE(x) ? 0 : x)
 LOOP(bitwise_not, T, ~x)
+LOOP(erf, T, erf((double)x)) /* as a cast from the real value: toward zero */
 LOOP(shrink, T,
     (double)x<-p->alpha ? OF(from_real)((double)x + p->beta) : (double)x> p->alpha ? OF(from_real)((double)x - p->beta)
                                                                                    : 0)
