@@ -16,7 +16,8 @@ static void limit(int64_t *context, int64_t rows)
 static const struct {
     const char *domain, *op;
     int positions, table; /* inputs; positions -1: of its own making */
-} lookups[] = {{"", "RotaryEmbedding", 3, 1}, {"com.microsoft", "GroupQueryAttention", -1, 7}};
+} lookups[] = {{"", "RotaryEmbedding", 3, 1}, {"com.microsoft", "RotaryEmbedding", 1, 2},
+    {"com.microsoft", "GroupQueryAttention", -1, 7}};
 
 static bool has_input(const struct sc_node *node, int i)
 {

@@ -228,7 +228,31 @@ static void run_linear(const struct sc_call *call)
 
 struct conv_params {
     bool silu;
+    int64_t dilation; /* com.microsoft: positions between taps */
 };
+
+/* What the page of com.microsoft adds and has another layout for. */
+static enum sc_status params_wider_conv(const struct sc_graph *graph, const struct sc_node *node, struct conv_params *p)
+{
+    static const struct {
+        const char *name;
+        int64_t wanted;
+    } fixed[] = {{"ndim", 1}, {"channels_last", 0}, {"state_window", 0}, {"state_update_capacity", 0},
+        {"state_channels_last", -1}, {"state_length", 0}, {"input_channel_offset", 0}, {"input_channels", 0}};
+    SC_TRY(sc_node_int(node, "dilation", 1, &p->dilation));
+    if (p->dilation < 1 || p->dilation > INT32_MAX) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "dilation is %lld", (long long)p->dilation);
+    }
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
+        int64_t value;
+        SC_TRY(sc_node_int(node, fixed[i].name, fixed[i].wanted, &value));
+        if (value != fixed[i].wanted) {
+            return sc_node_fail(graph, node, SC_UNSUPPORTED, "%s is %lld, want %lld", fixed[i].name, (long long)value,
+                (long long)fixed[i].wanted);
+        }
+    }
+    return SC_OK;
+}
 
 static enum sc_status params_conv(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
@@ -236,6 +260,7 @@ static enum sc_status params_conv(
     SC_TRY(sc_params_new(arena, sizeof(struct conv_params), params));
     const char *activation;
     SC_TRY(sc_node_text(node, "activation", "none", &activation));
+    SC_TRY(params_wider_conv(graph, node, *params));
     const bool silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
     ((struct conv_params *)*params)->silu = silu;
     return silu || strcmp(activation, "none") == 0
@@ -254,7 +279,9 @@ static enum sc_status infer_conv(struct sc_infer *infer)
     const int64_t kernel = w->rank == 3 ? w->dims[2] : SC_DIM_UNKNOWN;
     const int64_t x_dims[3] = {SC_DIM_UNKNOWN, SC_DIM_UNKNOWN, SC_DIM_UNKNOWN};
     const int64_t w_dims[3] = {channels, 1, SC_DIM_UNKNOWN};
-    const int64_t state[3] = {x->rank == 3 ? x->dims[0] : SC_DIM_UNKNOWN, channels, kernel > 0 ? kernel - 1 : kernel};
+    const struct conv_params *p = infer->params;
+    const int64_t span = kernel > 0 ? (kernel - 1) * p->dilation : kernel; /* positions before the current one */
+    const int64_t state[3] = {x->rank == 3 ? x->dims[0] : SC_DIM_UNKNOWN, channels, span};
     if (!dims_fit(x, 3, x_dims) || !dims_fit(w, 3, w_dims) || kernel == 0 ||
         !dims_fit(sc_infer_in(infer, BIAS), 1, &channels) || !dims_fit(sc_infer_in(infer, STATE), 3, state)) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the dims of the inputs do not fit each other");
@@ -266,11 +293,16 @@ static enum sc_status infer_conv(struct sc_infer *infer)
     return SC_OK;
 }
 
+static int64_t conv_span(const struct sc_call *call)
+{
+    return (sc_call_in(call, WEIGHT)->dims[2] - 1) * ((const struct conv_params *)call->params)->dilation;
+}
+
 /* Per worker: past and input of a channel, the results, the kernel. */
 static size_t conv_room_floats(const struct sc_call *call)
 {
     const int64_t kernel = sc_call_in(call, WEIGHT)->dims[2];
-    return (size_t)(2 * sc_call_in(call, INPUT)->dims[2] + 2 * kernel + 31) / 16 * 16;
+    return (size_t)(2 * sc_call_in(call, INPUT)->dims[2] + conv_span(call) + kernel + 31) / 16 * 16;
 }
 
 static size_t scratch_conv(const struct sc_call *call)
@@ -291,23 +323,25 @@ static void conv_part(void *arg, int64_t part, int worker)
     const size_t bytes = sc_type_bytes(x->type);
     const int64_t n = x->dims[2];
     const int64_t kernel = sc_call_in(call, WEIGHT)->dims[2];
+    const int64_t span = conv_span(call);
+    const int64_t dilation = ((const struct conv_params *)call->params)->dilation;
     const int64_t channel = part % x->dims[1];
     float *row = (float *)call->scratch + (size_t)worker * conv_room_floats(call);
-    float *result = row + n + kernel - 1;
+    float *result = row + n + span;
     float *weights = result + n;
-    memset(row, 0, (size_t)(kernel - 1) * sizeof(float));
+    memset(row, 0, (size_t)span * sizeof(float));
     if (past) {
-        const void *from = sc_const_at(past->data, part * (kernel - 1), bytes);
-        memmove(row, sc_norm_widen(kernels, x->type, from, row, kernel - 1), (size_t)(kernel - 1) * sizeof(float));
+        const void *from = sc_const_at(past->data, part * span, bytes);
+        memmove(row, sc_norm_widen(kernels, x->type, from, row, span), (size_t)span * sizeof(float));
     }
-    float *now = row + kernel - 1;
+    float *now = row + span;
     memmove(
         now, sc_norm_widen(kernels, x->type, sc_const_at(x->data, part * n, bytes), now, n), (size_t)n * sizeof(float));
     const float *w = sc_norm_widen(
         kernels, x->type, sc_const_at(sc_call_in(call, WEIGHT)->data, channel * kernel, bytes), weights, kernel);
     memset(result, 0, (size_t)n * sizeof(float));
     for (int64_t k = 0; k < kernel; k++) {
-        kernels->axpy(w[k], row + k, result, n);
+        kernels->axpy(w[k], row + k * dilation, result, n);
     }
     if (bias) {
         float narrow;
@@ -324,7 +358,7 @@ static void conv_part(void *arg, int64_t part, int worker)
         sc_norm_narrow(kernels, x->type, result, sc_at(y->data, part * n, bytes), n);
     }
     if (present) {
-        sc_norm_narrow(kernels, x->type, row + n, sc_at(present->data, part * (kernel - 1), bytes), kernel - 1);
+        sc_norm_narrow(kernels, x->type, row + n, sc_at(present->data, part * span, bytes), span);
     }
 }
 
@@ -347,6 +381,14 @@ const struct sc_op sc_ops_nn_linear_attention[] = {
     {.domain = "",
         .name = "CausalConvWithState",
         .since = 27,
+        .flags = SC_OP_PURE,
+        .params = params_conv,
+        .infer = infer_conv,
+        .scratch = scratch_conv,
+        .run = run_conv},
+    {.domain = "com.microsoft",
+        .name = "CausalConvWithState",
+        .since = 1,
         .flags = SC_OP_PURE,
         .params = params_conv,
         .infer = infer_conv,

@@ -11,6 +11,8 @@
 struct params {
     int64_t heads, width; /* width: rotary_embedding_dim, 0 for the whole head */
     int64_t interleaved;
+    int cos, sin, ids; /* which inputs they are: com.microsoft has positions first */
+    bool microsoft;
 };
 
 static enum sc_status params_rotary(
@@ -21,6 +23,17 @@ static enum sc_status params_rotary(
     SC_TRY(sc_node_int(node, "num_heads", 0, &p->heads));
     SC_TRY(sc_node_int(node, "rotary_embedding_dim", 0, &p->width));
     SC_TRY(sc_node_int(node, "interleaved", 0, &p->interleaved));
+    p->microsoft = node->domain[0] != '\0';
+    p->cos = p->microsoft ? 2 : 1;
+    p->sin = p->cos + 1;
+    p->ids = p->microsoft ? 1 : 3;
+    float scale;
+    int64_t ragged;
+    SC_TRY(sc_node_float(node, "scale", 1.0F, &scale));
+    SC_TRY(sc_node_int(node, "is_packed_batching", 0, &ragged));
+    if (scale != 1.0F || ragged) {
+        return sc_node_fail(graph, node, SC_UNSUPPORTED, "scale or is_packed_batching");
+    }
     if (p->heads < 0 || p->width < 0 || p->width % 2 != 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld and rotary_embedding_dim %lld",
             (long long)p->heads, (long long)p->width);
@@ -45,6 +58,19 @@ static enum sc_status find_layout(const struct sc_infer *infer, const struct sc_
         l->length = x->dims[2];
         l->head_width = x->dims[3];
     } else {
+        const struct sc_fact *cache = sc_infer_in(infer, p->cos);
+        const bool by_cache = p->microsoft && p->heads == 0 && cache && cache->rank == 2; /* heads are that wide */
+        if (by_cache && cache->dims[1] > 0 && x->dims[2] >= 0 && x->dims[2] % (2 * cache->dims[1]) == 0) {
+            l->heads = x->dims[2] / (2 * cache->dims[1]);
+            l->length = x->dims[1];
+            l->head_width = l->width = 2 * cache->dims[1];
+            return SC_OK;
+        }
+        if (by_cache && (cache->dims[1] < 0 || x->dims[2] < 0)) {
+            l->heads = l->head_width = l->width = SC_DIM_UNKNOWN;
+            l->length = x->dims[1];
+            return SC_OK;
+        }
         if (p->heads == 0 || (x->dims[2] >= 0 && x->dims[2] % p->heads != 0)) {
             return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "num_heads is %lld for an X of width %lld",
                 (long long)p->heads, (long long)x->dims[2]);
@@ -73,9 +99,10 @@ static enum sc_status want_dim(
 
 static enum sc_status infer_rotary(struct sc_infer *infer)
 {
-    SC_TRY(sc_infer_needs(infer, 3));
+    const struct params *p = infer->params;
+    SC_TRY(sc_infer_needs(infer, p->microsoft ? 4 : 3));
     const struct sc_fact *x = infer->in[0];
-    const struct sc_fact *ids = sc_infer_in(infer, 3);
+    const struct sc_fact *ids = sc_infer_in(infer, p->ids);
     sc_infer_shape_of(infer, 0, x, x->type);
     if (x->rank < 0) {
         return SC_OK;
@@ -84,7 +111,7 @@ static enum sc_status infer_rotary(struct sc_infer *infer)
     SC_TRY(find_layout(infer, x, &l));
     static const char *const names[2] = {"cos_cache", "sin_cache"};
     for (int i = 0; i < 2; i++) {
-        const struct sc_fact *cache = infer->in[1 + i];
+        const struct sc_fact *cache = infer->in[p->cos + i];
         const int rank = ids ? 2 : 3;
         if (cache->rank < 0) {
             continue;
@@ -99,6 +126,10 @@ static enum sc_status infer_rotary(struct sc_infer *infer)
             SC_TRY(want_dim(infer, names[i], cache, 1, l.length));
         }
     }
+    const bool first_only = p->microsoft && ids && ids->rank == 1; /* of the first token */
+    if (first_only) {
+        return want_dim(infer, "position_ids", ids, 0, 1);
+    }
     if (ids && ids->rank >= 0) {
         if (ids->rank != 2) {
             return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "position_ids has rank %d, want 2", ids->rank);
@@ -109,15 +140,39 @@ static enum sc_status infer_rotary(struct sc_infer *infer)
     return SC_OK;
 }
 
+/* The position of token t; a single one is that of the first of each batch row. */
+static int64_t position_of(const struct sc_tensor *ids, int64_t t, int64_t length)
+{
+    return ids->rank == 1 ? sc_index_at(ids, 0) + t % length : sc_index_at(ids, t);
+}
+
+/* Dims were checked by infer. */
+static struct layout call_layout(const struct sc_call *call)
+{
+    const struct params *p = call->params;
+    struct sc_fact fact, tables;
+    const struct sc_fact *in[4] = {NULL};
+    sc_fact_of(&fact, call->in[0]);
+    sc_fact_of_input(&tables, call->in[p->cos]);
+    in[p->cos] = &tables;
+    const struct sc_infer infer = {
+        .graph = call->graph, .node = call->node, .params = call->params, .n_in = 4, .in = in};
+    struct layout l = {0};
+    (void)find_layout(&infer, &fact, &l);
+    return l;
+}
+
 static enum sc_status resolve_rotary(const struct sc_call *call)
 {
+    const struct params *p = call->params;
     SC_TRY(sc_resolve_by_infer(call));
-    const struct sc_tensor *ids = sc_call_in(call, 3);
-    const int64_t cos_rows = sc_call_in(call, 1)->dims[0];
-    const int64_t sin_rows = sc_call_in(call, 2)->dims[0];
+    const struct sc_tensor *ids = sc_call_in(call, p->ids);
+    const int64_t cos_rows = sc_call_in(call, p->cos)->dims[0];
+    const int64_t sin_rows = sc_call_in(call, p->sin)->dims[0];
     const int64_t rows = cos_rows < sin_rows ? cos_rows : sin_rows;
-    for (int64_t i = 0, n = ids ? sc_tensor_count(ids) : 0; i < n; i++) {
-        const int64_t id = sc_index_at(ids, i);
+    const struct layout l = call_layout(call);
+    for (int64_t i = 0, n = ids ? l.batch * l.length : 0; i < n; i++) {
+        const int64_t id = position_of(ids, i, l.length);
         if (id < 0 || id >= rows) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
                 "position %lld is outside of the cos and sin caches, which have %lld rows", (long long)id,
@@ -192,9 +247,10 @@ static void rotate_part(void *arg, int64_t part, int worker)
 {
     const struct job *job = arg;
     const struct layout *l = &job->l;
-    const struct sc_tensor *ids = sc_call_in(job->call, 3);
-    const struct sc_tensor *c = sc_call_in(job->call, 1);
-    const struct sc_tensor *s = sc_call_in(job->call, 2);
+    const struct params *p = job->call->params;
+    const struct sc_tensor *ids = sc_call_in(job->call, p->ids);
+    const struct sc_tensor *c = sc_call_in(job->call, p->cos);
+    const struct sc_tensor *s = sc_call_in(job->call, p->sin);
     const struct sc_tensor *y = sc_call_out(job->call, 0);
     const size_t bytes = sc_type_bytes(job->x->type);
     float *room = (float *)(void *)((char *)job->call->scratch + (size_t)worker * sc_rotate_room_bytes(l->width));
@@ -205,10 +261,10 @@ static void rotate_part(void *arg, int64_t part, int worker)
         .type = job->x->type,
         .width = l->width,
         .head_width = l->head_width,
-        .interleaved = ((const struct params *)job->call->params)->interleaved != 0};
+        .interleaved = p->interleaved != 0};
     const int64_t first = part * job->tokens_per_part;
     for (int64_t t = first; t < first + job->tokens_per_part && t < l->batch * l->length; t++) {
-        const int64_t row = (ids ? sc_index_at(ids, t) : t) * (l->width / 2);
+        const int64_t row = (ids ? position_of(ids, t, l->length) : t) * (l->width / 2);
         const int64_t token = t / l->length * l->heads * l->length * l->head_width + t % l->length * token_step;
         for (int64_t h = 0; h < l->heads; h++) {
             const int64_t at = token + h * head_step;
@@ -216,17 +272,6 @@ static void rotate_part(void *arg, int64_t part, int worker)
                 sc_const_at(s->data, row, bytes), sc_at(y->data, at, bytes), room);
         }
     }
-}
-
-/* Dims were checked by infer. */
-static struct layout call_layout(const struct sc_call *call)
-{
-    struct sc_fact fact;
-    sc_fact_of(&fact, call->in[0]);
-    const struct sc_infer infer = {.graph = call->graph, .node = call->node, .params = call->params};
-    struct layout l = {0};
-    (void)find_layout(&infer, &fact, &l);
-    return l;
 }
 
 static size_t scratch_rotary(const struct sc_call *call)
@@ -248,6 +293,15 @@ const struct sc_op sc_ops_nn_rotary[] = {
     {.domain = "",
         .name = "RotaryEmbedding",
         .since = 23,
+        .flags = SC_OP_PURE,
+        .params = params_rotary,
+        .infer = infer_rotary,
+        .resolve = resolve_rotary,
+        .scratch = scratch_rotary,
+        .run = run_rotary},
+    {.domain = "com.microsoft",
+        .name = "RotaryEmbedding",
+        .since = 1,
         .flags = SC_OP_PURE,
         .params = params_rotary,
         .infer = infer_rotary,

@@ -24,6 +24,7 @@ FORMS = {
     "int4": ("LlamaConfig", {"head_dim": 16}, "int4", []),
     "int4_zeros": ("LlamaConfig", {"head_dim": 16}, "int4", ["is_symmetric=false", "accuracy_level=1"]),
     "int8": ("Qwen2Config", {"hidden_size": 64}, "int8", []),
+    "lfm2": ("Lfm2Config", {"hidden_size": 64, "layer_types": ["conv", "full_attention"], "block_multiple_of": 16}, "fp32", []),
 }
 
 

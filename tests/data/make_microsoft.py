@@ -116,6 +116,29 @@ for name, fixed in {"packed": dict(n=5, packed=True, rotary=16), "decode": dict(
     case("half_group_query_" + name, kind=np.float16, **fixed)(group_query)
 
 
+def rotary(random, shape, width, ids, kind=np.float32, **attributes):
+    return "RotaryEmbedding", [f32(random, *shape).astype(kind), np.array(ids, np.int64), *angles(32, width // 2, kind)], attributes, 1, ()
+
+
+case("rotary_flat", shape=(2, 3, 48), width=16, ids=[[4, 5, 6], [0, 9, 31]])(rotary)
+case("rotary_heads_first", shape=(2, 3, 4, 16), width=16, ids=[[4, 5, 6, 7], [0, 1, 2, 3]])(rotary)
+case("rotary_first_position", shape=(2, 5, 32), width=8, ids=[7], interleaved=1)(rotary)
+case("rotary_partial", shape=(1, 3, 40), width=8, ids=[[2, 1, 0]], num_heads=2, rotary_embedding_dim=8)(rotary)
+case("half_rotary_flat", shape=(1, 3, 48), width=16, ids=[[4, 5, 6]], kind=np.float16)(rotary)
+
+
+def causal_conv(random, n, k, past=True, bias=True, channels=5, **attributes):
+    inputs = [f32(random, 2, channels, n), f32(random, channels, 1, k), f32(random, channels) if bias else None,
+              f32(random, 2, channels, (k - 1) * attributes.get("dilation", 1)) if past else None]
+    return "CausalConvWithState", inputs, attributes, 2, (1, 2)
+
+
+case("causal_conv", n=7, k=4)(causal_conv)
+case("causal_conv_short", n=1, k=4, activation="silu")(causal_conv)
+case("causal_conv_first", n=3, k=3, past=False, bias=False)(causal_conv)
+case("causal_conv_dilation", n=6, k=3, dilation=2)(causal_conv)
+
+
 def write(folder, name, model, arrays, wanted):
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
