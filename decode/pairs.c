@@ -167,8 +167,9 @@ static enum sc_status find_named(struct sc_finder *finder)
         const int in = graph->inputs[i];
         const struct sc_graph_value *value = &graph->values[in];
         char name[512];
-        if (value->weight >= 0 || sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 ||
-            !name_of_output(value->name, name, sizeof name)) {
+        /* a truth is a mode, such as use_cache_branch */
+        if (value->weight >= 0 || value->fact.type == SC_BOOL ||
+            sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 || !name_of_output(value->name, name, sizeof name)) {
             continue;
         }
         const int out = sc_graph_find(graph, name);

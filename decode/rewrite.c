@@ -41,6 +41,27 @@ static enum sc_status describe(struct sc_model *model, int n_pairs, const struct
     return SC_OK;
 }
 
+/* A dim that is declared by the name of another one, and will be fed with another size, is unknown: in merged decoders the
+ * mask has the name of the new tokens alone, which was right for the branch without a past. */
+static void forget_wrong_names(struct sc_graph *graph, const struct sc_pass_options *options)
+{
+    for (int i = 0; i < options->n_inputs; i++) {
+        const struct sc_pass_input *input = &options->inputs[i];
+        struct sc_fact *fact = &graph->values[input->value].fact;
+        for (int d = 0; d < input->rank && d < fact->rank; d++) {
+            for (int j = 0; j < i; j++) {
+                const struct sc_pass_input *other = &options->inputs[j];
+                const struct sc_fact *named = &graph->values[other->value].fact;
+                for (int e = 0; e < other->rank && e < named->rank && fact->dims[d] < SC_DIM_UNKNOWN; e++) {
+                    if (named->dims[e] == fact->dims[d] && !sc_size_equal(&other->dims[e], &input->dims[d])) {
+                        fact->dims[d] = SC_DIM_UNKNOWN;
+                    }
+                }
+            }
+        }
+    }
+}
+
 /* A cache grows along one dim. Where more are unknown, the operator that joins it knows them. */
 static bool needs_facts(int n_pairs, const struct sc_state_pair *pairs)
 {
@@ -64,6 +85,7 @@ enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int 
     SC_TRY(sc_pairs_find(model, n, pairs));
     if (*n > 0) {
         SC_TRY(describe(model, *n, *pairs, &options, &inputs));
+        forget_wrong_names(model->graph, &options);
     }
     SC_TRY(sc_passes_rewrite(model, &options));
     if (needs_facts(*n, *pairs)) {

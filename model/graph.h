@@ -72,7 +72,7 @@ struct sc_node {
     int *in; /* value indices, -1: absent */
     int *out;
     struct sc_attribute *attributes;
-    int *origins; /* indices of the file's nodes that this one stands for; in a body: of the node that has the body */
+    int *origins; /* units of the model that this one stands for; in a body: the node's that has the body */
     int n_origins;
     int index; /* of the first origin: stable across passes; keys random numbers and messages. Nodes of bodies and
                   functions have numbers of their own from n_file_nodes on */

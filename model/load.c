@@ -84,9 +84,28 @@ static enum sc_status note_file_nodes(struct sc_loader *loader, const Sc__Onnx__
         stages[i] = annotated_stage(proto->node[i]);
         annotated = annotated || stages[i] >= 0;
     }
-    model->n_file_nodes = graph->n_nodes;
-    model->file_node_outputs = names;
+    model->n_file_nodes = model->n_units = model->cap_units = graph->n_nodes;
+    model->unit_names = names;
     model->file_node_stages = annotated ? stages : NULL;
+    return SC_OK;
+}
+
+enum sc_status sc_model_unit(struct sc_model *model, const char *name, int *unit)
+{
+    if (model->n_units == model->cap_units) {
+        const int capacity = model->cap_units < 32 ? 64 : 2 * model->cap_units;
+        const char **names = sc_arena_array(&model->arena, (size_t)capacity, sizeof *names);
+        if (!names) {
+            return SC_NO_MEMORY;
+        }
+        for (int i = 0; i < model->n_units; i++) {
+            names[i] = model->unit_names[i];
+        }
+        model->unit_names = names;
+        model->cap_units = capacity;
+    }
+    *unit = model->n_units++;
+    model->unit_names[*unit] = name;
     return SC_OK;
 }
 

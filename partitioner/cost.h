@@ -45,7 +45,7 @@ struct sc_cost_options {
 };
 
 /* The live nodes of a graph, with the edges between them and weights that each stage keeps once (exactly). Nodes with
- * the same last file node are grouped, since a plan speaks of file nodes. Stages and limits are left to the caller.
+ * the same last origin are grouped, since a plan speaks of those. Stages and limits are left to the caller.
  * problem and node_of (per problem node: its index in the graph) are in the arena. */
 enum sc_status sc_cost_problem(const struct sc_graph *graph, const struct sc_fact *facts,
     const struct sc_cost_options *options, struct sc_arena *arena, struct sc_cut_problem *problem, int **node_of);

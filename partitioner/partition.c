@@ -218,7 +218,7 @@ enum sc_status sc_partition(const struct sc_model *model, const struct sc_graph 
         return sc_fail(SC_NO_MEMORY, "out of memory for a plan");
     }
     p.plan->fingerprint = model->fingerprint;
-    p.plan->n_nodes = model->n_file_nodes;
+    p.plan->n_nodes = model->n_units;
     const enum sc_status status = partition(&p);
     sc_arena_release(&arena);
     if (status != SC_OK) {

@@ -223,11 +223,13 @@ static enum sc_status read_head(struct reading *r, const struct sc_json *root)
     return SC_OK;
 }
 
-static enum sc_status check_complete(const struct reading *r)
+static enum sc_status check_complete(struct reading *r)
 {
     int n_missing = 0, first = 0;
     for (int i = r->plan->n_nodes - 1; i >= 0; i--) {
-        if (r->plan->stage_of[i] == UNNAMED) {
+        if (r->plan->stage_of[i] == UNNAMED && !r->names.name[i]) {
+            r->plan->stage_of[i] = REMOVED;
+        } else if (r->plan->stage_of[i] == UNNAMED) {
             first = i;
             n_missing++;
         }
@@ -248,7 +250,7 @@ static enum sc_status read_plan(struct reading *r, const struct sc_json *root)
     if (!sc_json_is_array(stages) || n < 1) {
         return bad(r, "'stages' is not a list of stages");
     }
-    plan->n_nodes = r->model->n_file_nodes;
+    plan->n_nodes = r->model->n_units;
     if (n > (size_t)plan->n_nodes && n > 1) {
         return sc_fail(SC_BAD_INPUT, "%s: %zu stages for %d nodes", r->path, n, plan->n_nodes);
     }

@@ -6,12 +6,15 @@
 
 enum sc_status sc_plan_names_init(const struct sc_model *model, struct sc_plan_names *names)
 {
-    *names = (struct sc_plan_names){.n = model->n_file_nodes};
+    *names = (struct sc_plan_names){.n = model->n_units};
     names->name = sc_arena_array(&names->arena, (size_t)names->n, sizeof *names->name);
     enum sc_status status = names->name ? SC_OK : SC_NO_MEMORY;
     for (int i = 0; i < names->n && status == SC_OK; i++) {
-        const char *name = model->file_node_outputs[i];
-        names->name[i] = name && name[0] ? name : sc_arena_printf(&names->arena, "#%d", i);
+        const char *name = model->unit_names[i];
+        if (!name) {
+            continue;
+        }
+        names->name[i] = name[0] ? name : sc_arena_printf(&names->arena, "#%d", i);
         status = names->name[i] ? sc_map_put(&names->index, names->name[i], strlen(names->name[i]), i) : SC_NO_MEMORY;
     }
     if (status != SC_OK) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of file nodes in plan.json; for plan_json.c and plan_write.c only. */
+ * Names of units in plan.json; for plan_json.c and plan_write.c only. */
 #ifndef SC_PARTITIONER_PLAN_NAMES_H
 #define SC_PARTITIONER_PLAN_NAMES_H
 
 #include "model/model.h"
 
-/* Both ways between file nodes and names. Names are the first outputs; a node without one is called "#index". */
+/* Both ways between units of the model and names. Names are the first outputs; one without is called "#index", and what
+ * functions and branches were put in place of has none. */
 struct sc_plan_names {
     int n;
     const char **name;

@@ -128,7 +128,7 @@ static enum sc_status unpack(struct packed *packed, const struct sc_model *model
     plan->bound_seconds = real_of(next_word(packed));
     const int64_t note_bytes = next_word(packed);
     const size_t n_words = packed->bytes / sizeof(int64_t);
-    if (word != magic || n_nodes != model->n_file_nodes || n_stages < 1 || (n_stages > n_nodes && n_stages > 1) ||
+    if (word != magic || n_nodes != model->n_units || n_stages < 1 || (n_stages > n_nodes && n_stages > 1) ||
         n_words < N_STAGE * (size_t)n_stages + (size_t)n_nodes || !is_seconds(plan->bound_seconds)) {
         return sc_fail(SC_BAD_INPUT, "%s is damaged, or for another model", what);
     }

@@ -80,8 +80,10 @@ static enum sc_status add_stages(const struct sc_plan *plan, struct sc_plan_name
         first[k] = -1;
     }
     for (int i = names->n - 1; i >= 0; i--) {
-        next_of[i] = first[plan->stage_of[i] + 1];
-        first[plan->stage_of[i] + 1] = i;
+        if (names->name[i]) {
+            next_of[i] = first[plan->stage_of[i] + 1];
+            first[plan->stage_of[i] + 1] = i;
+        }
     }
     SC_TRY(sc_json_add(root, "stages", true, &stages));
     for (int k = 0; k < plan->n_stages; k++) {
@@ -115,8 +117,8 @@ enum sc_status sc_plan_write(const struct sc_plan *plan, const struct sc_model *
 {
     struct sc_plan_names names = {0};
     struct sc_json *root = NULL;
-    if (plan->n_nodes != model->n_file_nodes) {
-        return sc_fail(SC_INTERNAL, "the plan has %d nodes, the model %d", plan->n_nodes, model->n_file_nodes);
+    if (plan->n_nodes != model->n_units) {
+        return sc_fail(SC_INTERNAL, "the plan has %d nodes, the model %d", plan->n_nodes, model->n_units);
     }
     SC_TRY(sc_plan_names_init(model, &names));
     enum sc_status status = sc_json_new(false, &root);

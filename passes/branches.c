@@ -6,7 +6,7 @@
  *     else: y' = Neg(x)
  *
  * Known are constants, what inference finds, and mode inputs that are promised to be true. Values of the branch keep
- * their names where nobody else has them. Branches within the branch are seen in the next round. */
+ * their names where nobody else has them, and its nodes are units that plans can place. Branches within the branch are seen in the next round. */
 #include <string.h>
 
 #include "ops/kernels/kernels.h"
@@ -112,8 +112,6 @@ static enum sc_status append_branch(struct branches *b, const struct sc_node *no
     SC_TRY(map_values(b, node, body, map));
     for (int n = 0; n < body->n_nodes; n++) {
         struct sc_node moved = body->nodes[n];
-        moved.origins = node->origins;
-        moved.n_origins = node->n_origins;
         for (int i = 0; i < moved.n_in; i++) {
             moved.in[i] = moved.in[i] < 0 ? -1 : map[moved.in[i]];
         }
@@ -121,6 +119,7 @@ static enum sc_status append_branch(struct branches *b, const struct sc_node *no
             moved.out[o] = moved.out[o] < 0 ? -1 : map[moved.out[o]];
         }
         adopt_bodies(b->edit.graph, &moved, map);
+        SC_TRY(sc_edit_unit(&b->edit, &moved));
         SC_TRY(sc_edit_append(&b->edit, &moved));
     }
     const int version = sc_model_opset(b->edit.model, "");
@@ -129,9 +128,11 @@ static enum sc_status append_branch(struct branches *b, const struct sc_node *no
         if (node->out[o] >= 0 && made != node->out[o]) {
             struct sc_node copy;
             SC_TRY(sc_edit_node(&b->edit, node, "Identity", version, 1, &made, 1, &node->out[o], &copy));
+            SC_TRY(sc_edit_unit(&b->edit, &copy));
             SC_TRY(sc_edit_append(&b->edit, &copy));
         }
     }
+    sc_edit_replaced(&b->edit, node);
     return SC_OK;
 }
 

@@ -102,6 +102,28 @@ enum sc_status sc_edit_node(struct sc_edit *edit, const struct sc_node *like, co
     return SC_OK;
 }
 
+enum sc_status sc_edit_unit(struct sc_edit *edit, struct sc_node *node)
+{
+    const char *name = "";
+    for (int o = 0; o < node->n_out && !*name; o++) {
+        name = node->out[o] < 0 ? "" : edit->graph->values[node->out[o]].name;
+    }
+    int *origin = sc_arena_alloc(edit->graph->arena, sizeof *origin);
+    if (!origin) {
+        return SC_NO_MEMORY;
+    }
+    node->origins = origin;
+    node->n_origins = 1;
+    return sc_model_unit(edit->model, name, origin);
+}
+
+void sc_edit_replaced(struct sc_edit *edit, const struct sc_node *node)
+{
+    for (int o = 0; o < node->n_origins; o++) {
+        edit->model->unit_names[node->origins[o]] = NULL;
+    }
+}
+
 const char *sc_edit_label(const struct sc_graph *graph, const struct sc_node *node)
 {
     for (int o = 0; !*node->name && o < node->n_out; o++) {

@@ -32,6 +32,11 @@ enum sc_status sc_edit_value(struct sc_edit *edit, const char *base, const char 
 enum sc_status sc_edit_node(struct sc_edit *edit, const struct sc_node *like, const char *op, int version, int n_in,
     const int *in, int n_out, const int *out, struct sc_node *node);
 
+/* Gives a node that takes part in replacing another one a unit of its own, called by its first output. The other one's
+ * units then stand for nothing (sc_edit_replaced). */
+enum sc_status sc_edit_unit(struct sc_edit *edit, struct sc_node *node);
+void sc_edit_replaced(struct sc_edit *edit, const struct sc_node *node);
+
 /* What messages and new names call the node: its name, or its first output's. */
 const char *sc_edit_label(const struct sc_graph *graph, const struct sc_node *node);
 

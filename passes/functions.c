@@ -8,7 +8,7 @@
  *      ├─ twice_plus ── z          becomes                                    ├─ Add ── z
  *   w ─┘                                                  w ──────────────────┘
  *
- * Attributes that refer to the caller's take its values, or the function's defaults; those that neither has are left
+ * Each of them is a unit that plans can place. Attributes that refer to the caller's take its values, or the function's defaults; those that neither has are left
  * out. Values of the function that the caller does not name get new names. */
 #include <string.h>
 
@@ -203,6 +203,7 @@ static enum sc_status copy_node(struct expander *x, const struct frame *frame, s
     node->n_origins = frame->call->n_origins;
     node->index = x->edit.next_index++;
     SC_TRY(copy_ports(x, frame, node));
+    SC_TRY(x->edit.graph->outer ? SC_OK : sc_edit_unit(&x->edit, node)); /* bodies go with the node that has them */
     return copy_attributes(x, frame, node);
 }
 
@@ -221,6 +222,9 @@ static enum sc_status open_call(struct expander *x, const struct sc_node *node)
     }
     SC_TRY(count_work(x, body->n_values));
     *call = *node;
+    if (!x->edit.graph->outer) {
+        sc_edit_replaced(&x->edit, node);
+    }
     for (int v = 0; v < body->n_values; v++) {
         map[v] = UNMADE;
     }
@@ -253,6 +257,7 @@ static enum sc_status close_call(struct expander *x, const struct frame *frame)
         }
         struct sc_node copy;
         SC_TRY(sc_edit_node(&x->edit, call, "Identity", version ? version : 13, 1, &made, 1, &call->out[o], &copy));
+        SC_TRY(x->edit.graph->outer ? SC_OK : sc_edit_unit(&x->edit, &copy));
         SC_TRY(sc_edit_append(&x->edit, &copy));
     }
     return SC_OK;

@@ -50,10 +50,10 @@ class Decoder:
             n = len(ids)
             feeds = dict(state)
             for i in self.inputs:
-                kind = np.int32 if i.type == "tensor(int32)" else np.int64
+                kind = {"tensor(int32)": np.int32, "tensor(bool)": bool}.get(i.type, np.int64)
                 made = {"input_ids": [ids], "position_ids": [list(range(position, position + n))],
                         "attention_mask": [[1] * (position + n)], "write_indices": [position],
-                        "nonpad_kv_seqlen": [position + n]}
+                        "nonpad_kv_seqlen": [position + n], "use_cache_branch": [position > 0]}
                 if i.name in made:
                     feeds[i.name] = np.array(made[i.name], kind)
             result = dict(zip(self.outputs, self.session.run(None, feeds)))

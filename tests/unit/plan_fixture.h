@@ -115,8 +115,8 @@ static inline void fixture_model(struct fixture_model *f, const char *text)
         }
     }
     f->model.graph = &f->graph;
-    f->model.n_file_nodes = f->graph.n_nodes;
-    f->model.file_node_outputs = f->names;
+    f->model.n_file_nodes = f->model.n_units = f->graph.n_nodes;
+    f->model.unit_names = f->names;
     f->model.fingerprint = 0x0123456789abcdef;
 }
 

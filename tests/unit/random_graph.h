@@ -277,7 +277,7 @@ static inline void random_graph_make(struct random_graph *g, uint64_t seed, int 
     while (g->graph.n_nodes < n_nodes && g->graph.n_values < RANDOM_VALUES - 2) {
         random_step(g, late);
     }
-    g->model.n_file_nodes = g->graph.n_nodes;
+    g->model.n_file_nodes = g->model.n_units = g->graph.n_nodes;
     for (int v = 0; v < g->graph.n_values; v++) {
         if (g->graph.values[v].place == SC_PLACE_NODE && (!g->read[v] || random_draw(g, 8) == 0)) {
             g->outputs[g->graph.n_outputs++] = v;

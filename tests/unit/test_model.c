@@ -45,7 +45,7 @@ static void nodes_values_and_facts_come_from_the_file(void **state)
     assert_int_equal(g->nodes[1].in[1], -1);
     assert_string_equal(g->nodes[1].domain, "");
     assert_int_equal(g->nodes[1].version, 17);
-    assert_string_equal(model->file_node_outputs[1], "y");
+    assert_string_equal(model->unit_names[1], "y");
     assert_null(model->file_node_stages);
     const struct sc_fact *fx = &g->values[sc_graph_find(g, "x")].fact;
     const struct sc_fact *fy = &g->values[sc_graph_find(g, "y")].fact;

@@ -23,19 +23,23 @@ static void no_call_is_left_and_origins_are_the_calls(void **state)
     graph_open(&c, "functions");
     assert_ok(sc_passes_rewrite(c.model, NULL));
     const struct sc_graph *graph = c.model->graph;
-    int last = -1;
     for (int n = 0; n < graph->n_nodes; n++) {
         const struct sc_node *node = &graph->nodes[n];
         assert_null(node->function);
         assert_string_equal(node->domain, "");
         assert_int_equal(node->n_origins, 1);
-        assert_in_range(node->origins[0], last < 0 ? 0 : last, c.model->n_file_nodes - 1);
-        last = node->origins[0];
+        const char *unit = c.model->unit_names[node->origins[0]];
+        assert_string_equal(unit, graph->values[node->out[0]].name);
         for (int m = 0; m < n; m++) {
             assert_int_not_equal(graph->nodes[m].index, node->index);
+            assert_int_not_equal(graph->nodes[m].origins[0], node->origins[0]);
         }
     }
-    assert_int_equal(last, c.model->n_file_nodes - 1);
+    int n_named = 0;
+    for (int u = 0; u < c.model->n_units; u++) {
+        n_named += c.model->unit_names[u] != NULL;
+    }
+    assert_int_equal(n_named, graph->n_nodes); /* calls stand for nothing any more */
     graph_close(&c);
 }
 
