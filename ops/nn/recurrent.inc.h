@@ -97,13 +97,14 @@ static void OF(load)(const struct sc_tensor *t, int64_t first, int64_t n, T *to)
 }
 
 /* Rows [first, first + N) of a direction's matrix [gates * hidden, K] as the B of a product. */
-static void OF(pack)(const struct OF(run) *run, int input, int64_t first, int64_t N, int64_t K, void *packed)
+static void OF(pack)(const struct OF(run) * run, int input, int64_t first, int64_t N, int64_t K, void *packed)
 {
     OF(load)(sc_call_in(run->call, input), (run->direction * run->gates + first) * K, N * K, run->r.weights);
     OF(pack_rows)(run->call, run->r.weights, N, K, packed);
 }
 
-static void OF(multiply)(const struct OF(run) *run, const T *a, int64_t M, int64_t K, const void *packed, T *c, int64_t N)
+static void OF(multiply)(
+    const struct OF(run) * run, const T *a, int64_t M, int64_t K, const void *packed, T *c, int64_t N)
 {
     if (K == 0) {
         memset(c, 0, (size_t)(M * N) * sizeof(T));
@@ -113,19 +114,19 @@ static void OF(multiply)(const struct OF(run) *run, const T *a, int64_t M, int64
 }
 
 /* Offset of (direction, batch row) in a state tensor, and of (step, direction, batch row) in Y; in rows of `hidden`. */
-static int64_t OF(state_row)(const struct OF(run) *run, int64_t b)
+static int64_t OF(state_row)(const struct OF(run) * run, int64_t b)
 {
     return run->p->batch_first ? b * run->p->directions + run->direction : run->direction * run->s.batch + b;
 }
 
-static int64_t OF(result_row)(const struct OF(run) *run, int64_t step, int64_t b)
+static int64_t OF(result_row)(const struct OF(run) * run, int64_t step, int64_t b)
 {
     const int64_t d = run->p->directions;
     return run->p->batch_first ? (b * run->s.steps + step) * d + run->direction
                                : (step * d + run->direction) * run->s.batch + b;
 }
 
-static void OF(clip)(const struct OF(run) *run, T *x, int64_t n)
+static void OF(clip)(const struct OF(run) * run, T *x, int64_t n)
 {
     const T limit = run->p->clip;
     for (int64_t i = 0; limit > (T)0.0 && i < n; i++) {
@@ -134,8 +135,8 @@ static void OF(clip)(const struct OF(run) *run, T *x, int64_t n)
 }
 
 /* gate = OF(clip)(xw + hr + both biases + peephole * c), activated; in place of hr. */
-static T *OF(gate)(const struct OF(run) *run, int index, const T *xw, T *hr, const T *peep, const T *c,
-    const struct sc_activation *f)
+static T *OF(gate)(
+    const struct OF(run) * run, int index, const T *xw, T *hr, const T *peep, const T *c, const struct sc_activation *f)
 {
     const int64_t n = run->s.hidden;
     const int64_t at = index * n;
@@ -149,7 +150,7 @@ static T *OF(gate)(const struct OF(run) *run, int index, const T *xw, T *hr, con
     return hr + at;
 }
 
-static void OF(step_lstm)(const struct OF(run) *run, int64_t b, const T *xw)
+static void OF(step_lstm)(const struct OF(run) * run, int64_t b, const T *xw)
 {
     const int64_t n = run->s.hidden;
     const struct sc_activation *f = run->p->f[run->direction];
@@ -171,7 +172,7 @@ static void OF(step_lstm)(const struct OF(run) *run, int64_t b, const T *xw)
     }
 }
 
-static void OF(step_rnn)(const struct OF(run) *run, int64_t b, const T *xw)
+static void OF(step_rnn)(const struct OF(run) * run, int64_t b, const T *xw)
 {
     T *hr = run->r.hr + b * run->gates;
     const T *h = OF(gate)(run, 0, xw, hr, NULL, NULL, &run->p->f[run->direction][0]);
@@ -179,7 +180,7 @@ static void OF(step_rnn)(const struct OF(run) *run, int64_t b, const T *xw)
 }
 
 /* The first half of a GRU step: update and reset gates; the reset state for the last product. */
-static void OF(open_gru)(const struct OF(run) *run, int64_t b, const T *xw)
+static void OF(open_gru)(const struct OF(run) * run, int64_t b, const T *xw)
 {
     const int64_t n = run->s.hidden;
     const struct sc_activation *f = run->p->f[run->direction];
@@ -191,7 +192,7 @@ static void OF(open_gru)(const struct OF(run) *run, int64_t b, const T *xw)
     }
 }
 
-static void OF(close_gru)(const struct OF(run) *run, int64_t b, const T *xw)
+static void OF(close_gru)(const struct OF(run) * run, int64_t b, const T *xw)
 {
     const int64_t n = run->s.hidden;
     const T *update = run->r.hr + b * run->gates;
@@ -212,26 +213,26 @@ static void OF(close_gru)(const struct OF(run) *run, int64_t b, const T *xw)
     }
 }
 
-static int64_t OF(length_of)(const struct OF(run) *run, int64_t b)
+static int64_t OF(length_of)(const struct OF(run) * run, int64_t b)
 {
     const struct sc_tensor *lengths = sc_call_in(run->call, SC_RNN_LENGTHS);
     return lengths ? sc_index_at(lengths, b) : run->s.steps;
 }
 
 /* Time of step number `step` in batch row b; -1 when the row has ended. */
-static int64_t OF(time_of)(const struct OF(run) *run, int64_t b, int64_t step)
+static int64_t OF(time_of)(const struct OF(run) * run, int64_t b, int64_t step)
 {
     const int64_t length = OF(length_of)(run, b);
     return step >= length ? -1 : run->backwards ? length - 1 - step : step;
 }
 
-static const T *OF(inputs_of)(const struct OF(run) *run, int64_t b, int64_t time)
+static const T *OF(inputs_of)(const struct OF(run) * run, int64_t b, int64_t time)
 {
     const int64_t row = run->p->batch_first ? b * run->s.steps + time : time * run->s.batch + b;
     return run->r.xw + row * run->gates;
 }
 
-static void OF(run_step)(const struct OF(run) *run, int64_t step)
+static void OF(run_step)(const struct OF(run) * run, int64_t step)
 {
     const struct sc_tensor *y = sc_call_out(run->call, 0);
     const int64_t n = run->s.hidden;
@@ -265,7 +266,7 @@ static void OF(run_step)(const struct OF(run) *run, int64_t step)
     }
 }
 
-static void OF(run_direction)(struct OF(run) *run)
+static void OF(run_direction)(struct OF(run) * run)
 {
     const struct sc_call *call = run->call;
     const int64_t n = run->s.hidden;
@@ -278,12 +279,13 @@ static void OF(run_direction)(struct OF(run) *run)
         OF(pack)(run, SC_RNN_R, 2 * n, n, n, run->r.packed_last);
     }
     OF(load)(sc_call_in(call, SC_RNN_B), run->direction * 2 * run->gates, 2 * run->gates, run->r.bias);
-    OF(load)(
-        run->p->cell == SC_CELL_LSTM ? sc_call_in(call, SC_RNN_P) : NULL, run->direction * 3 * n, 3 * n, run->r.peep);
+    OF(load)
+    (run->p->cell == SC_CELL_LSTM ? sc_call_in(call, SC_RNN_P) : NULL, run->direction * 3 * n, 3 * n, run->r.peep);
     memset(run->r.reset, 0, state);
     for (int64_t b = 0; b < run->s.batch; b++) {
         OF(load)(sc_call_in(call, SC_RNN_H), OF(state_row)(run, b) * n, n, run->r.h + b * n);
-        OF(load)(run->p->cell == SC_CELL_LSTM ? sc_call_in(call, SC_RNN_C) : NULL, OF(state_row)(run, b) * n, n,
+        OF(load)
+        (run->p->cell == SC_CELL_LSTM ? sc_call_in(call, SC_RNN_C) : NULL, OF(state_row)(run, b) * n, n,
             run->r.c + b * n);
     }
     for (int64_t step = 0; step < run->s.steps; step++) {
