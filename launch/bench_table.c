@@ -26,9 +26,10 @@ static void print_md(const struct sc_bench_table *table, FILE *out)
     for (int i = 0; i < table->n_rows; i++) {
         double mean, deviation;
         summarise(&table->rows[i], &mean, &deviation);
-        fprintf(out, "| %s | %.2f MiB | %s | %d | %d | %d | %s | %.2f ± %.2f | %s |\n", table->model,
+        const int digits = mean < 1 ? 4 : 2; /* a small model's milliseconds */
+        fprintf(out, "| %s | %.2f MiB | %s | %d | %d | %d | %s | %.*f ± %.*f | %s |\n", table->model,
             (double)table->weight_bytes / 1048576.0, table->backend, table->n_ranks, table->n_stages, table->n_threads,
-            table->rows[i].test, mean, deviation, table->rows[i].unit);
+            table->rows[i].test, digits, mean, digits, deviation, table->rows[i].unit);
     }
 }
 

@@ -11,13 +11,14 @@
 #include "launch/dump.h"
 #include "ops/op.h"
 #include "ops/schema.h"
+#include "partitioner/report.h"
 #include "passes/passes.h"
 #include "runtime/planning.h"
 
 struct sc_op_count {
     const char *domain, *op;
     int version, n;
-    bool supported;
+    int since; /* of the kernels that it gets; 0: none */
 };
 
 static int by_operator(const void *a, const void *b)
@@ -57,10 +58,9 @@ static enum sc_status count_operators(const struct sc_graph *graph, int *n, int 
             *counts = bigger;
         }
         if (at == *n) {
-            (*counts)[(*n)++] = (struct sc_op_count){.domain = node->domain,
-                .op = node->op,
-                .version = node->version,
-                .supported = sc_op_find(node->domain, node->op, node->version) != NULL};
+            const struct sc_op *op = sc_op_find(node->domain, node->op, node->version);
+            (*counts)[(*n)++] = (struct sc_op_count){
+                .domain = node->domain, .op = node->op, .version = node->version, .since = op ? op->since : 0};
         }
         (*counts)[at].n++;
         for (int a = 0; a < node->n_attributes; a++) {
@@ -82,17 +82,34 @@ static int print_operators(int n, struct sc_op_count *counts)
     }
     printf("operators\n");
     for (int i = 0; i < n; i++) {
-        printf("  %5d  %s%s%s%s\n", counts[i].n, counts[i].domain, counts[i].domain[0] ? "." : "", counts[i].op,
-            counts[i].supported ? "" : "  NOT SUPPORTED");
-        missing += !counts[i].supported;
+        const struct sc_op_count *count = &counts[i];
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s%s%s", count->domain, count->domain[0] ? "." : "", count->op);
+        if (count->since > 0) {
+            printf("  %5d  %-36s since opset %d\n", count->n, name, count->since);
+        } else {
+            printf("  %5d  %-36s NOT SUPPORTED in opset %d\n", count->n, name, count->version);
+        }
+        missing += count->since == 0;
     }
     return missing;
+}
+
+/* The last line: whether it will run. */
+static void print_verdict(int n, int missing)
+{
+    if (missing > 0) {
+        printf("%d of %d operators are not supported: the model cannot run\n", missing, n);
+    } else {
+        printf("all %d operators are supported\n", n);
+    }
 }
 
 static void print_head(const struct sc_model *model)
 {
     const struct sc_graph *graph = model->graph;
     int64_t bytes = 0;
+    char text[32];
     for (int w = 0; w < graph->n_weights; w++) {
         bytes += (int64_t)sc_weight_bytes(&graph->weights[w]);
     }
@@ -102,9 +119,8 @@ static void print_head(const struct sc_model *model)
             model->opsets[o].version);
     }
     printf(", producer '%s'\n", model->producer ? model->producer : "");
-    printf("%d nodes, %d weights of %.1f MiB in %d file%s, fingerprint %016" PRIx64 "\n", graph->n_nodes,
-        graph->n_weights, (double)bytes / 1048576.0, model->n_files, model->n_files == 1 ? "" : "s",
-        model->fingerprint);
+    printf("%d nodes, %d weights of %s in %d file%s, fingerprint %016" PRIx64 "\n", graph->n_nodes, graph->n_weights,
+        sc_bytes_text(bytes, text, sizeof text), model->n_files, model->n_files == 1 ? "" : "s", model->fingerprint);
 }
 
 static enum sc_status print_pairs(struct sc_model *model)
@@ -140,7 +156,7 @@ static enum sc_status inspect(struct sc_model *model)
     }
     if (status == SC_OK) {
         const int missing = print_operators(n, counts);
-        printf("%d of %d operators are not supported\n", missing, n);
+        print_verdict(n, missing);
     }
     free(counts);
     return status == SC_OK ? sc_check_graph(model->graph) : status;

@@ -9,6 +9,7 @@
 #include "decode/rewrite.h"
 #include "launch/app.h"
 #include "launch/dims.h"
+#include "launch/plan_compare.h"
 #include "launch/plan_picture.h"
 #include "partitioner/report.h"
 #include "passes/passes.h"
@@ -65,6 +66,29 @@ static enum sc_status draw(struct sc_planner_run *run, const struct sc_fact *fac
     return html ? sc_picture_write(&picture, sc_picture_html, html) : SC_OK;
 }
 
+static void note_dims(const struct sc_planner_run *run)
+{
+    if (run->open_dims && run->open_dims[0]) {
+        printf("note: no size was given for %s: 1 is taken; -d NAME=N says another\n", run->open_dims);
+    }
+}
+
+static enum sc_status compare(struct sc_planner_run *run, const struct sc_planning *planning, const bool *is_state)
+{
+    static const char *const others[] = {"output", "dot", "html", "plan", "random-plan"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (sc_options_given(run->app->options, others[i])) {
+            return sc_fail(SC_BAD_USAGE, "options '--compare' and '--%s' exclude each other", others[i]);
+        }
+    }
+    if (planning->n_stages == 0) {
+        return sc_fail(SC_BAD_USAGE, "option '--compare' needs -pp N, the most stages to look at");
+    }
+    SC_TRY(sc_plan_compare(run->model, planning, is_state, stdout));
+    note_dims(run);
+    return SC_OK;
+}
+
 static enum sc_status plan(struct sc_planner_run *run)
 {
     const struct sc_options *options = run->app->options;
@@ -96,6 +120,9 @@ static enum sc_status plan(struct sc_planner_run *run)
     planning.n_pairs = run->n_pairs;
     planning.pairs = run->pairs;
     planning.input_facts = inputs;
+    if (sc_options_flag(options, "compare")) {
+        return compare(run, &planning, is_state);
+    }
     SC_TRY(sc_planning_make(run->model, &planning, is_state, &run->arena, &facts, &run->plan));
     SC_TRY(sc_plan_table(run->plan, run->model, run->model->graph, facts, is_state, &run->arena, &table));
     const char *path = sc_options_text(options, "output");
@@ -104,9 +131,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     }
     SC_TRY(draw(run, facts, is_state));
     fputs(table, stdout);
-    if (run->open_dims && run->open_dims[0]) {
-        printf("note: no size was given for %s: 1 is taken; -d NAME=N says another\n", run->open_dims);
-    }
+    note_dims(run);
     return SC_OK;
 }
 

@@ -101,6 +101,8 @@ static const struct sc_option_row options[] = {
     {"format", NULL, NULL, SC_OPTION_CHOICE, "npy|pb", NULL, 0, 0, BIT(RUN),
         "kind of those files; by default .npy, and .pb for strings, sequences and what else .npy cannot hold"},
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
+    {"compare", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(PLAN),
+        "a line for each number of stages up to -pp: the plan, its bound, and random plans beside it"},
     {"dot", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan for graphviz"},
     {"html", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan as a web page"},
     {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(VERIFY) | BIT(BENCH),
