@@ -162,6 +162,18 @@ static enum sc_status inspect(struct sc_model *model)
     return status == SC_OK ? sc_check_graph(model->graph) : status;
 }
 
+/* Dims for people to read: nothing runs afterwards. */
+static enum sc_status describe(struct sc_model *model, const struct sc_kernels *kernels)
+{
+    struct sc_fact *facts;
+    SC_TRY(sc_pass_describe(model, kernels, &model->arena, &facts));
+    for (int v = 0; v < model->graph->n_values; v++) {
+        struct sc_graph_value *value = &model->graph->values[v];
+        value->fact = value->place == SC_PLACE_NODE ? facts[v] : value->fact;
+    }
+    return SC_OK;
+}
+
 /* As a session does, for a decoder whose states are where it finds them. */
 static enum sc_status run_passes(struct sc_model *model)
 {
@@ -174,7 +186,7 @@ static enum sc_status run_passes(struct sc_model *model)
     SC_TRY(sc_planning_mark_states(model, n, pairs, &model->arena, &is_state));
     SC_TRY(sc_passes_run(model, kernels));
     model->n_functions = 0; /* they have become their nodes */
-    return SC_OK;
+    return describe(model, kernels);
 }
 
 enum sc_status sc_command_inspect(struct sc_app *app)
