@@ -24,6 +24,12 @@ static int64_t div_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* 16 bits: widened to f32 on the way. */
+static bool is_narrow(enum sc_type type)
+{
+    return type == SC_F16 || type == SC_BF16;
+}
+
 size_t sc_gemm_packed_bytes(enum sc_type type, int64_t K, int64_t N)
 {
     return (size_t)div_up(N, PANEL) * PANEL * (size_t)K * sc_type_bytes(type);
@@ -60,10 +66,10 @@ static void pack_part(void *arg, int64_t part, int worker)
     const int64_t n_panels = div_up(job->b->N, PANEL);
     const int64_t end = min64(n_panels, (part + 1) * PACK_PANELS);
     for (int64_t panel = part * PACK_PANELS; panel < end; panel++) {
-        if (job->b->type == SC_F32) {
-            pack_panel_32(job->b, panel, job->packed);
-        } else {
+        if (is_narrow(job->b->type)) {
             pack_panel_16(job->b, panel, job->packed);
+        } else {
+            pack_panel_32(job->b, panel, job->packed);
         }
     }
 }
@@ -107,7 +113,7 @@ static size_t part_scratch(const struct blocks *blocks, int64_t K)
 size_t sc_gemm_scratch_bytes(enum sc_type type, int64_t M, int64_t N, int64_t K, int n_workers)
 {
     (void)N;
-    if (type == SC_F32) {
+    if (!is_narrow(type)) {
         return 0;
     }
     size_t most = 0;
@@ -127,7 +133,7 @@ struct gemm_job {
     size_t scratch_bytes; /* per worker */
 };
 
-/* One block of C, down all of k. `a` and `c` are f32. */
+/* One block of C, down all of k. `a` and `c` are f32, or 32-bit integers. */
 static void run_block(const struct gemm_job *job, struct sc_gemm_tile tile, int64_t panel)
 {
     const struct sc_gemm *g = job->gemm;
@@ -137,9 +143,9 @@ static void run_block(const struct gemm_job *job, struct sc_gemm_tile tile, int6
         tile.k = min64(job->blocks.k_step, g->K - k);
         tile.a = a + k;
         tile.accumulate = k > 0;
-        if (g->type == SC_F32) {
+        if (!is_narrow(g->type)) {
             tile.b = (const float *)g->packed + at;
-            job->kernels->gemm_tile(&tile);
+            (g->type == SC_F32 ? job->kernels->gemm_tile : job->kernels->gemm_tile_i32)(&tile);
         } else {
             tile.b = (const uint16_t *)g->packed + at;
             (g->type == SC_F16 ? job->kernels->gemm_tile_f16 : job->kernels->gemm_tile_bf16)(&tile);
@@ -179,7 +185,7 @@ static void run_part(void *arg, int64_t part, int worker)
     const int64_t n = min64(job->blocks.panels * PANEL, g->N - panel * PANEL);
     struct sc_gemm_tile tile = {
         .m = min64(job->blocks.rows, g->M - m), .panels = div_up(n, PANEL), .panel_stride = PANEL * g->K, .n = n};
-    if (g->type != SC_F32) {
+    if (is_narrow(g->type)) {
         run_narrow(job, tile, m, panel, worker);
         return;
     }

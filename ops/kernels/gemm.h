@@ -8,11 +8,11 @@
 #include "tensor/type.h"
 
 /* B packed: panels of 16 columns, each [K][16] row-major, the last one padded with zeros.
- * f32 panels hold floats; f16 and bf16 weights keep 16 bits and are widened on the way. */
+ * 32-bit panels hold the elements; f16 and bf16 weights keep 16 bits and are widened on the way. */
 size_t sc_gemm_packed_bytes(enum sc_type type, int64_t K, int64_t N);
 
 struct sc_gemm_b {
-    enum sc_type type; /* F32, F16 or BF16 */
+    enum sc_type type; /* F32, F16, BF16, I32 or U32 */
     int64_t K, N;
     const void *data;
     int64_t row_stride, column_stride; /* elements; so that a transposed B packs as well */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The body of a product of one tile. Parameters: TILE_NAME (the function), TILE_B (element type of B),
- * TILE_LOAD (sixteen of them to v16), TILE_PREFIX (of the static helpers).
+ * TILE_V (sixteen sums), TILE_LOAD (sixteen elements of B to TILE_V), TILE_OPS (f or i: the helpers on sums, f_zero and
+ * so on), TILE_PREFIX (of the static helpers).
  * Rows and panels are constants of each instance and their loops are unrolled in full: otherwise GCC keeps the sums in
  * memory. Whatever the instance, a sum is one chain over k. */
 
@@ -8,6 +9,7 @@
 #define TILE_PASTE(a, b) TILE_PASTE2(a, b)
 #define TILE_BODY TILE_PASTE(TILE_PREFIX, _body)
 #define TILE_PICK TILE_PASTE(TILE_PREFIX, _pick)
+#define TILE_OP(name) TILE_PASTE(TILE_OPS, name)
 
 SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, const int M, const int P)
 {
@@ -17,12 +19,12 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
     float *c = t->c + m0 * t->c_stride + p0 * 16;
     const int last =
         t->n - p0 * 16 < P * 16 ? (int)(t->n - p0 * 16 - (P - 1) * 16) : 16; /* columns of the last panel */
-    v16 sum[SC_TILE_ROWS][SC_TILE_PANELS];
+    TILE_V sum[SC_TILE_ROWS][SC_TILE_PANELS];
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++) {
 #pragma GCC unroll 8
         for (int p = 0; p < P; p++) {
-            sum[m][p] = v_zero();
+            sum[m][p] = TILE_OP(_zero)();
         }
     }
     if (t->accumulate != 0) {
@@ -30,13 +32,13 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
         for (int m = 0; m < M; m++) {
 #pragma GCC unroll 8
             for (int p = 0; p < P - 1; p++) {
-                sum[m][p] = v_load(c + m * t->c_stride + p * 16);
+                sum[m][p] = TILE_OP(_read)(c + m * t->c_stride + p * 16);
             }
-            sum[m][P - 1] = v_load_n(c + m * t->c_stride + (P - 1) * 16, last);
+            sum[m][P - 1] = TILE_OP(_read_n)(c + m * t->c_stride + (P - 1) * 16, last);
         }
     }
     for (int64_t k = 0; k < t->k; k++) {
-        v16 row[SC_TILE_PANELS];
+        TILE_V row[SC_TILE_PANELS];
 #pragma GCC unroll 8
         for (int p = 0; p < P; p++) {
             row[p] = TILE_LOAD(b + p * panel_stride);
@@ -46,10 +48,10 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
         }
 #pragma GCC unroll 8
         for (int m = 0; m < M; m++) {
-            const v16 x = v_set(a[m * a_stride]);
+            const TILE_V x = TILE_OP(_set)(a + m * a_stride);
 #pragma GCC unroll 8
             for (int p = 0; p < P; p++) {
-                sum[m][p] = v_fma(x, row[p], sum[m][p]);
+                sum[m][p] = TILE_OP(_step)(x, row[p], sum[m][p]);
             }
         }
         a += a_step;
@@ -58,10 +60,10 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
     if (t->bias != NULL) {
 #pragma GCC unroll 8
         for (int m = 0; m < M; m++) {
-            const v16 bias = v_set(t->bias[m0 + m]);
+            const TILE_V bias = TILE_OP(_set)(t->bias + m0 + m);
 #pragma GCC unroll 8
             for (int p = 0; p < P; p++) {
-                sum[m][p] = v_add(sum[m][p], bias);
+                sum[m][p] = TILE_OP(_add)(sum[m][p], bias);
             }
         }
     }
@@ -69,9 +71,9 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
     for (int m = 0; m < M; m++) {
 #pragma GCC unroll 8
         for (int p = 0; p < P - 1; p++) {
-            v_store(c + m * t->c_stride + p * 16, sum[m][p]);
+            TILE_OP(_write)(c + m * t->c_stride + p * 16, sum[m][p]);
         }
-        v_store_n(c + m * t->c_stride + (P - 1) * 16, sum[m][P - 1], last);
+        TILE_OP(_write_n)(c + m * t->c_stride + (P - 1) * 16, sum[m][P - 1], last);
     }
 }
 
@@ -124,8 +126,11 @@ void TILE_NAME(const struct sc_gemm_tile *tile)
 #undef TILE_PASTE
 #undef TILE_BODY
 #undef TILE_PICK
+#undef TILE_OP
 #undef TILE_CASE
 #undef TILE_NAME
 #undef TILE_B
+#undef TILE_V
 #undef TILE_LOAD
+#undef TILE_OPS
 #undef TILE_PREFIX

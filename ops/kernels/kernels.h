@@ -114,6 +114,7 @@ struct sc_kernels {
         int64_t n); /* y = (x - shift) * factor * weight + bias, each step rounded; weight, bias may be NULL */
     void (*axpy)(float a, const float *x, float *y, int64_t n); /* y = fma(a, x, y) */
     void (*gemm_tile)(const struct sc_gemm_tile *tile);
+    void (*gemm_tile_i32)(const struct sc_gemm_tile *tile); /* a, b, bias and c point to int32_t; sums wrap around */
     void (*gemm_tile_f16)(const struct sc_gemm_tile *tile); /* B is f16, widened on the way; A and C stay f32 */
     void (*gemm_tile_bf16)(const struct sc_gemm_tile *tile);
     int64_t gemm_rows, gemm_panels; /* the tile that is fastest for large M; never changes a result */

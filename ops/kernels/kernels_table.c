@@ -31,6 +31,7 @@ const struct sc_kernels *K(table)(void)
         .scale_shift = K(scale_shift),
         .axpy = K(axpy),
         .gemm_tile = K(gemm_tile),
+        .gemm_tile_i32 = K(gemm_tile_i32),
         .gemm_tile_f16 = K(gemm_tile_f16),
         .gemm_tile_bf16 = K(gemm_tile_bf16),
         .gemm_rows = SC_TILE_ROWS,

@@ -41,6 +41,7 @@ void K(f32_to_f16)(const float *x, uint16_t *y, int64_t n);
 void K(bf16_to_f32)(const uint16_t *x, float *y, int64_t n);
 void K(f32_to_bf16)(const float *x, uint16_t *y, int64_t n);
 void K(gemm_tile)(const struct sc_gemm_tile *tile);
+void K(gemm_tile_i32)(const struct sc_gemm_tile *tile);
 void K(gemm_tile_f16)(const struct sc_gemm_tile *tile);
 void K(gemm_tile_bf16)(const struct sc_gemm_tile *tile);
 

@@ -42,6 +42,7 @@ SC_VEC2(v_lt, p_lt, m16, v16)
 SC_VEC2(v_le, p_le, m16, v16)
 SC_VEC2(w_add, p_iadd, w16, w16)
 SC_VEC2(w_sub, p_isub, w16, w16)
+SC_VEC2(w_mul, p_imul, w16, w16) /* the low half */
 SC_VEC2(w_and, p_iand, w16, w16)
 SC_VEC2(w_or, p_ior, w16, w16)
 SC_VEC2(w_xor, p_ixor, w16, w16)

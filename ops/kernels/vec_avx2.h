@@ -68,6 +68,7 @@ typedef struct {
 #define p_ceil(x) _mm256_round_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
 #define p_iadd _mm256_add_epi32
 #define p_isub _mm256_sub_epi32
+#define p_imul _mm256_mullo_epi32
 #define p_iand _mm256_and_si256
 #define p_ior _mm256_or_si256
 #define p_ixor _mm256_xor_si256

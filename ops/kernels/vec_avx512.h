@@ -70,6 +70,7 @@ typedef struct {
 #define p_scale _mm512_scalef_ps
 #define p_iadd _mm512_add_epi32
 #define p_isub _mm512_sub_epi32
+#define p_imul _mm512_mullo_epi32
 #define p_iand _mm512_and_si512
 #define p_ior _mm512_or_si512
 #define p_ixor _mm512_xor_si512

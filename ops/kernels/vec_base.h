@@ -53,6 +53,7 @@ typedef w16 m16;
 #define p_nan(x) ((mp)((x) != (x)))
 #define p_iadd(x, y) ((ip)((up)(x) + (up)(y)))
 #define p_isub(x, y) ((ip)((up)(x) - (up)(y)))
+#define p_imul(x, y) ((ip)((up)(x) * (up)(y)))
 #define p_iand(x, y) ((x) & (y))
 #define p_ior(x, y) ((x) | (y))
 #define p_ixor(x, y) ((x) ^ (y))

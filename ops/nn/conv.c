@@ -142,7 +142,10 @@ static int open_conv(const struct sc_call *call, struct sc_conv *c)
     sc_dense_strides(c->window.axes, c->window.in, c->strides);
     c->in_count = sc_dims_product(c->window.in, 0, c->window.axes);
     c->positions = sc_dims_product(c->window.out, 0, c->window.axes);
-    return c->in_count <= INT32_MAX ? call->choice : SC_PRODUCT_PACK; /* offsets in a plane are 32 bits wide */
+    if (c->in_count > INT32_MAX) { /* offsets in a plane are 32 bits wide */
+        return SC_PRODUCT_PACK;
+    }
+    return c->x->type == SC_I32 ? SC_CONV_COLUMNS : call->choice;
 }
 
 size_t sc_conv_scratch(const struct sc_call *call)

@@ -6,7 +6,7 @@
 #include "ops/op.h"
 
 /* The row functions of Conv. A caller may make a call of its own: X, W and optional B in, Y out, Conv's parameters,
- * choice 0 with packed weights or SC_PRODUCT_PLAIN without; i32 is allowed too and wraps around. */
+ * choice 0 with packed weights or SC_PRODUCT_PLAIN without; i32 without bias is allowed too and wraps around. */
 enum sc_status sc_conv_params(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params);
 enum sc_status sc_conv_infer(struct sc_infer *infer);

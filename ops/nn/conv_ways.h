@@ -9,7 +9,7 @@
 
 /* What prepare chose: a way of products (windows as rows, against weights as columns), or one of these. */
 enum {
-    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32: weights as rows, against windows as columns */
+    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32, i32: weights as rows, against windows as columns */
     SC_CONV_POINTS, /* f32: positions as rows, against packed weights as columns, then turned */
     SC_CONV_DEPTHWISE /* f32, one channel a group, one or two axes */
 };

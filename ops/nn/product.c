@@ -7,12 +7,21 @@
 
 #include "ops/kernels/gemm.h"
 
-#define TYPE uint32_t
-#define NAME plain_row_32
-#include "ops/nn/product_plain.inc.h"
-#define TYPE uint64_t
-#define NAME plain_row_64
-#include "ops/nn/product_plain.inc.h"
+/* Unsigned, so that sums wrap. */
+static void plain_row(void *arg, int64_t row, int worker)
+{
+    (void)worker;
+    const struct sc_product *p = arg;
+    const uint64_t *a = (const uint64_t *)p->a + row * p->a_stride;
+    uint64_t *c = (uint64_t *)p->c + row * p->N;
+    memset(c, 0, (size_t)p->N * sizeof(*c));
+    for (int64_t k = 0; k < p->K; k++) {
+        const uint64_t *b = (const uint64_t *)p->b + k * p->b_row_stride;
+        for (int64_t n = 0; n < p->N; n++) {
+            c[n] += a[k] * b[n * p->b_column_stride];
+        }
+    }
+}
 
 enum { BLAS_MIN = 4096 }; /* elements of B from which --gemm blas has a say */
 
@@ -21,7 +30,7 @@ enum sc_product_way sc_product_choose(enum sc_type type, bool constant, bool bla
     if (type == SC_F64) {
         return SC_PRODUCT_BLAS;
     }
-    if (type != SC_F32 && type != SC_F16 && type != SC_BF16) {
+    if (type != SC_F32 && type != SC_F16 && type != SC_BF16 && type != SC_I32 && type != SC_U32) {
         return SC_PRODUCT_PLAIN;
     }
     if (blas && type == SC_F32 && K > 0 && N > 0 && K >= BLAS_MIN / N) {
@@ -132,7 +141,7 @@ void sc_product_run(
         break;
     case SC_PRODUCT_PLAIN: {
         struct sc_product plain = *product;
-        sc_team_for(team, plain.M, sc_type_bytes(plain.type) == 4 ? plain_row_32 : plain_row_64, &plain);
+        sc_team_for(team, plain.M, plain_row, &plain);
         break;
     }
     }

@@ -7,10 +7,10 @@
 
 /* How a product is done. Chosen from static facts alone. */
 enum sc_product_way {
-    SC_PRODUCT_PACKED, /* f32, f16, bf16: B was packed at load */
+    SC_PRODUCT_PACKED, /* f32, f16, bf16, 32-bit integers: B was packed at load */
     SC_PRODUCT_PACK, /* the same kernels; B is packed into scratch first */
     SC_PRODUCT_BLAS, /* f64, and f32 by --gemm blas */
-    SC_PRODUCT_PLAIN /* integers: wrap around */
+    SC_PRODUCT_PLAIN /* 64-bit integers: wrap around */
 };
 
 /* C[M, N] = A[M, K] · B[K, N]. A: contiguous rows a_stride apart; C dense. B by strides in elements, or packed. */

@@ -91,13 +91,18 @@ struct per_axis {
     double otherwise;
 };
 
+static int64_t per_axis_index(const struct per_axis *v, int64_t element)
+{
+    return v->n == 1 ? 0 : element / v->step % v->n;
+}
+
 static double per_axis_at(const struct per_axis *v, int64_t element)
 {
     double value;
     if (!v->t) {
         return v->otherwise;
     }
-    const int64_t at = v->n == 1 ? 0 : element / v->step % v->n;
+    const int64_t at = per_axis_index(v, element);
     sc_convert(v->t->type, sc_const_at(v->t->data, at, sc_type_bytes(v->t->type)), SC_F64, &value, 1, 0);
     return value;
 }
@@ -222,33 +227,99 @@ static size_t scratch_integer(const struct sc_call *call)
     return r.bytes + (p->conv ? sc_conv_scratch(&inner) : sc_matmul_scratch(&inner));
 }
 
-static void subtract_zero(const struct sc_tensor *x, const struct per_axis *zero, struct sc_tensor *to)
+enum { RUN = 4096 }; /* elements of a part that changes types */
+
+struct widening {
+    const struct sc_tensor *x;
+    struct per_axis zero;
+    int32_t *to;
+    int64_t count;
+};
+
+static int32_t byte_at(const struct sc_tensor *t, int64_t at)
 {
-    const int64_t n = sc_tensor_count(x);
-    int32_t *y = to->data;
-    sc_convert(x->type, x->data, SC_I32, y, n, 0);
-    for (int64_t i = 0; zero->t && i < n; i++) {
-        y[i] -= (int32_t)per_axis_at(zero, i);
+    return t->type == SC_U8 ? ((const uint8_t *)t->data)[at] : ((const int8_t *)t->data)[at];
+}
+
+static void widen_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct widening *w = arg;
+    const int64_t first = part * RUN, n = w->count - first < RUN ? w->count - first : RUN;
+    int32_t *y = w->to + first;
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = byte_at(w->x, first + i);
+    }
+    const struct per_axis *zero = &w->zero;
+    if (zero->t && zero->n == 1) {
+        const int32_t value = byte_at(zero->t, 0);
+        for (int64_t i = 0; i < n; i++) {
+            y[i] -= value;
+        }
+    } else if (zero->t) {
+        for (int64_t i = 0; i < n; i++) {
+            y[i] -= byte_at(zero->t, per_axis_index(zero, first + i));
+        }
+    }
+}
+
+static void subtract_zero(
+    const struct sc_call *call, const struct sc_tensor *x, const struct per_axis *zero, struct sc_tensor *to)
+{
+    struct widening w = {x, *zero, to->data, sc_tensor_count(x)};
+    sc_team_for(call->team, sc_parts(w.count, RUN), widen_part, &w);
+}
+
+/* Sums to 8 bits: what each element is multiplied by, and what is added before and after. */
+struct requantising {
+    const int32_t *sums;
+    const struct sc_tensor *y;
+    struct per_axis a, b, bias;
+    double scale, zero;
+    int64_t count;
+    int64_t run; /* elements with the same numbers, unless those of B differ by column */
+};
+
+static void requantise_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct requantising *q = arg;
+    const int64_t first = part * RUN, end = q->count - first < RUN ? q->count : first + RUN;
+    const enum sc_type type = q->y->type;
+    double bias = 0, factor = 0;
+    int64_t until = first; /* the numbers at hand are right up to here */
+    for (int64_t i = first; i < end; i++) {
+        if (i == until) {
+            bias = per_axis_at(&q->bias, i);
+            factor = per_axis_at(&q->a, i) * per_axis_at(&q->b, i) / q->scale;
+            until = (i / q->run + 1) * q->run;
+        }
+        const double value = sc_saturate(type, rint(((double)q->sums[i] + bias) * factor) + q->zero);
+        if (type == SC_U8) {
+            ((uint8_t *)q->y->data)[i] = (uint8_t)value;
+        } else {
+            ((int8_t *)q->y->data)[i] = (int8_t)value;
+        }
     }
 }
 
 static void requantise(const struct sc_call *call, const struct ports *p, const struct sc_tensor *sums)
 {
     struct sc_tensor *y = sc_call_out(call, 0);
-    const struct per_axis a = spread_result(call, p, p->a_scale, y);
-    const struct per_axis b = spread_result(call, p, p->b_scale, y);
     const struct per_axis scale = {.t = sc_call_in(call, p->y_scale), .n = 1};
     const struct per_axis zero = {.t = sc_call_in(call, p->y_zero), .n = 1};
-    struct per_axis bias = {.t = NULL};
+    struct requantising q = {.sums = sums->data,
+        .y = y,
+        .a = spread_result(call, p, p->a_scale, y),
+        .b = spread_result(call, p, p->b_scale, y),
+        .scale = per_axis_at(&scale, 0),
+        .zero = per_axis_at(&zero, 0),
+        .count = sc_tensor_count(y)};
     if (p->bias >= 0) {
-        bias = spread_result(call, p, p->bias, y);
+        q.bias = spread_result(call, p, p->bias, y);
     }
-    for (int64_t i = 0, n = sc_tensor_count(y); i < n; i++) {
-        const double sum = (double)((const int32_t *)sums->data)[i] + per_axis_at(&bias, i);
-        const double factor = per_axis_at(&a, i) * per_axis_at(&b, i) / per_axis_at(&scale, i);
-        const double value = sc_saturate(y->type, rint(sum * factor) + per_axis_at(&zero, i));
-        sc_convert(SC_F64, &value, y->type, sc_at(y->data, i, 1), 1, 0);
-    }
+    q.run = p->conv ? q.b.step : q.b.n == 1 ? q.a.step : 1;
+    sc_team_for(call->team, sc_parts(q.count, RUN), requantise_part, &q);
 }
 
 static void run_integer(const struct sc_call *call)
@@ -262,8 +333,8 @@ static void run_integer(const struct sc_call *call)
     const struct sc_tensor *b = sc_call_in(call, p->b);
     const struct per_axis a_zero = spread(call, p->a_zero, a, false, true);
     const struct per_axis b_zero = spread(call, p->b_zero, b, p->conv, false);
-    subtract_zero(a, &a_zero, &r.a.u.tensor);
-    subtract_zero(b, &b_zero, &r.b.u.tensor);
+    subtract_zero(call, a, &a_zero, &r.a.u.tensor);
+    subtract_zero(call, b, &b_zero, &r.b.u.tensor);
     if (p->conv) {
         sc_conv_run(&inner);
     } else {

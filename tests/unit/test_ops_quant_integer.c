@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Products and convolutions of 8-bit integers against plain loops, on every level and by several threads: integers are
+ * exact. */
+#include "op_case.h"
+
+#include <math.h>
+
+enum { MOST = 1 << 18 };
+
+static uint8_t a[MOST], b[MOST], zeros[MOST];
+static int32_t sums[MOST];
+
+static void fill(uint8_t *x, int n, uint32_t seed)
+{
+    for (int i = 0; i < n; i++) {
+        seed = seed * 1664525U + 1013904223U;
+        x[i] = (uint8_t)(seed >> 24);
+    }
+}
+
+static int widen(enum sc_type type, uint8_t byte)
+{
+    return type == SC_I8 ? (int8_t)byte : byte;
+}
+
+/* Runs the operator on every level by one thread and three, and holds its result against `want`. */
+static void check(void (*open)(struct op_case *c, const void *shape), const void *shape, enum sc_type type,
+    const void *want, size_t bytes)
+{
+    for (int isa = 0; isa < SC_ISA_N; isa++) {
+        for (int threads = 1; sc_kernels_at((enum sc_isa)isa) && threads <= 3; threads += 2) {
+            struct op_case c;
+            open(&c, shape);
+            c.kernels = sc_kernels_at((enum sc_isa)isa);
+            const struct sc_team_options options = {.n_workers = threads};
+            assert_int_equal(sc_team_create(&options, &c.team), SC_OK);
+            assert_int_equal(op_run(&c), SC_OK);
+            assert_int_equal(c.out[0].u.tensor.type, type);
+            assert_int_equal(sc_tensor_bytes(&c.out[0].u.tensor), bytes);
+            assert_memory_equal(op_out(&c, 0), want, bytes);
+            sc_team_free(c.team);
+            op_close(&c);
+        }
+    }
+}
+
+struct product {
+    int64_t M, K, N;
+    enum sc_type a, b;
+    bool rows, columns; /* a zero point for each, else one for all */
+};
+
+static void open_product(struct op_case *c, const void *shape)
+{
+    const struct product *p = shape;
+    op_open(c, "", "MatMulInteger", 10, 1);
+    op_in(c, p->a, a, DIMS(p->M, p->K));
+    op_in(c, p->b, b, DIMS(p->K, p->N));
+    op_in(c, p->a, zeros, DIMS(p->rows ? p->M : 1));
+    op_in(c, p->b, zeros + 1, DIMS(p->columns ? p->N : 1));
+}
+
+static void products_are_exact_for_all_types_and_zero_points(void **state)
+{
+    (void)state;
+    static const struct product products[] = {
+        {1, 7, 5, SC_U8, SC_U8, false, false},
+        {5, 37, 70, SC_U8, SC_I8, true, true},
+        {17, 300, 33, SC_I8, SC_U8, false, true},
+        {130, 500, 200, SC_I8, SC_I8, true, false},
+        {3, 2000, 20, SC_U8, SC_U8, true, true},
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        const struct product *p = &products[i];
+        fill(a, (int)(p->M * p->K), 1);
+        fill(b, (int)(p->K * p->N), 2);
+        fill(zeros, MOST, 3);
+        for (int64_t at = 0; at < p->M * p->N; at++) {
+            const int64_t m = at / p->N, n = at % p->N;
+            const int a_zero = widen(p->a, zeros[p->rows ? m : 0]);
+            const int b_zero = widen(p->b, zeros[1 + (p->columns ? n : 0)]);
+            sums[at] = 0;
+            for (int64_t k = 0; k < p->K; k++) {
+                sums[at] += (widen(p->a, a[m * p->K + k]) - a_zero) * (widen(p->b, b[k * p->N + n]) - b_zero);
+            }
+        }
+        check(open_product, p, SC_I32, sums, (size_t)(p->M * p->N) * sizeof *sums);
+    }
+}
+
+/* Square windows over square pictures, pads of half a window. */
+struct convolution {
+    int64_t channels, size, maps, kernel, stride, groups;
+    bool linear; /* QLinearConv, with a bias and a scale per map; else ConvInteger */
+};
+
+static const float scales[4] = {0.25F, 0.5F, 0.0009765625F, 2.0F}; /* powers of two: products are exact */
+static int32_t bias[4] = {100, -3000, 7, 0};
+
+static void open_convolution(struct op_case *c, const void *shape)
+{
+    const struct convolution *s = shape;
+    op_open(c, "", s->linear ? "QLinearConv" : "ConvInteger", 10, 1);
+    int64_t *lists = sc_arena_array(&c->arena, 6, sizeof *lists);
+    assert_non_null(lists);
+    for (int i = 0; i < 6; i++) {
+        lists[i] = i < 4 ? s->kernel / 2 : s->stride;
+    }
+    op_int(c, "group", s->groups);
+    op_ints(c, "pads", 4, lists);
+    op_ints(c, "strides", 2, lists + 4);
+    op_in(c, SC_U8, a, DIMS(1, s->channels, s->size, s->size));
+    if (s->linear) {
+        op_in(c, SC_F32, scales, DIMS(1));
+        op_in(c, SC_U8, zeros, DIMS(1));
+    }
+    op_in(c, SC_I8, b, DIMS(s->maps, s->channels / s->groups, s->kernel, s->kernel));
+    if (s->linear) {
+        op_in(c, SC_F32, scales, DIMS(s->maps));
+        op_in(c, SC_I8, zeros + 1, DIMS(1));
+        op_in(c, SC_F32, scales + 1, DIMS(1));
+        op_in(c, SC_U8, zeros + 2, DIMS(1));
+        op_in(c, SC_I32, bias, DIMS(s->maps));
+    } else {
+        op_in(c, SC_U8, zeros, DIMS(1));
+        op_in(c, SC_I8, zeros + 1, DIMS(1));
+    }
+}
+
+static int32_t convolve(const struct convolution *s, int64_t map, int64_t row, int64_t column)
+{
+    const int64_t channels = s->channels / s->groups, first = map / (s->maps / s->groups) * channels;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < channels * s->kernel * s->kernel; i++) {
+        const int64_t channel = i / s->kernel / s->kernel;
+        const int64_t y = row * s->stride + i / s->kernel % s->kernel - s->kernel / 2;
+        const int64_t x = column * s->stride + i % s->kernel - s->kernel / 2;
+        if (y >= 0 && y < s->size && x >= 0 && x < s->size) { /* pads are the zero point */
+            const int value = a[((first + channel) * s->size + y) * s->size + x];
+            sum += (value - zeros[0]) * ((int8_t)b[map * channels * s->kernel * s->kernel + i] - (int8_t)zeros[1]);
+        }
+    }
+    return sum;
+}
+
+static void convolutions_are_exact_and_brought_back_to_bytes(void **state)
+{
+    (void)state;
+    static const struct convolution convolutions[] = {
+        {3, 9, 4, 3, 1, 1, false},
+        {6, 10, 4, 3, 2, 2, true},
+        {40, 7, 4, 1, 1, 1, true},
+        {4, 12, 4, 5, 1, 4, false},
+        {70, 8, 4, 3, 1, 1, true},
+    };
+    static uint8_t bytes[MOST];
+    for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++) {
+        const struct convolution *s = &convolutions[i];
+        const int64_t out = (s->size - 1) / s->stride + 1;
+        fill(a, (int)(s->channels * s->size * s->size), 4);
+        fill(b, (int)(s->maps * s->channels * s->kernel * s->kernel), 5);
+        fill(zeros, 4, 6);
+        for (int64_t at = 0; at < s->maps * out * out; at++) {
+            const int64_t map = at / out / out;
+            sums[at] = convolve(s, map, at / out % out, at % out);
+            const double factor = (double)scales[0] * (double)scales[map] / (double)scales[1];
+            const double value = rint((double)(sums[at] + bias[map]) * factor) + zeros[2];
+            bytes[at] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+        }
+        const size_t n = (size_t)(s->maps * out * out);
+        check(open_convolution, s, s->linear ? SC_U8 : SC_I32, s->linear ? (void *)bytes : (void *)sums,
+            s->linear ? n : n * sizeof *sums);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_exact_for_all_types_and_zero_points),
+        cmocka_unit_test(convolutions_are_exact_and_brought_back_to_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
