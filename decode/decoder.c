@@ -82,7 +82,10 @@ static enum sc_status tail(void *arg, const struct sc_microbatch *microbatch, in
 static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
-    SC_TRY(sc_sample_check(&decoder->options.sample));
+    struct sc_sample_options *sample = &decoder->options.sample;
+    SC_TRY(sc_sample_check(sample));
+    sample->penalty = sample->penalty == 0 ? 1 : sample->penalty;
+    decoder->options.logits_home |= sample->penalty != 1; /* the text is known there alone */
     SC_TRY(sc_decode_rewrite(decoder->model, NULL, &decoder->n_pairs, &decoder->pairs));
     decoder->logits = find_logits(graph);
     if (decoder->logits < 0) {
@@ -93,12 +96,18 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     if (decoder->n_vocabulary <= 0) {
         return sc_fail(SC_UNSUPPORTED, "output 'logits' does not declare its vocabulary");
     }
-    SC_TRY(sc_context_settle(graph, decoder->n_pairs, decoder->pairs, &decoder->options.context));
+    const bool asked = decoder->options.context > 0;
+    int64_t *context = &decoder->options.context;
+    SC_TRY(sc_context_settle(graph, decoder->n_pairs, decoder->pairs, context));
+    if (!asked && decoder->options.usual_context > 0 && *context > decoder->options.usual_context) {
+        *context = decoder->options.usual_context;
+    }
     SC_TRY(sc_sampler_create(decoder->n_vocabulary, &decoder->sampler));
     decoder->row = calloc((size_t)decoder->n_vocabulary, sizeof *decoder->row);
+    decoder->seen = calloc((size_t)decoder->n_vocabulary, sizeof *decoder->seen);
     decoder->facts = calloc((size_t)graph->n_inputs + 1, sizeof *decoder->facts);
     decoder->results = calloc((size_t)graph->n_outputs + 1, sizeof *decoder->results);
-    if (!decoder->row || !decoder->facts || !decoder->results) {
+    if (!decoder->row || !decoder->seen || !decoder->facts || !decoder->results) {
         return sc_fail(SC_NO_MEMORY, "out of memory for logits of %lld", (long long)decoder->n_vocabulary);
     }
     SC_TRY(sc_feeds_create(
@@ -145,6 +154,7 @@ void sc_decoder_close(struct sc_decoder *decoder)
     sc_feeds_free(decoder->feeds);
     sc_sampler_free(decoder->sampler);
     free(decoder->row);
+    free(decoder->seen);
     free(decoder->facts);
     free(decoder->results);
     free(decoder);

@@ -13,6 +13,7 @@ struct sc_decoder_options {
     struct sc_session_options session; /* pairs, input_facts, context and tail are the decoder's to set */
     struct sc_sample_options sample;
     int64_t context; /* positions; 0: as many as the model has tables and caches for, at most 4096 */
+    int64_t usual_context; /* context 0: at most so many; 0: nothing is usual */
     int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
     bool logits_home; /* whole rows of logits come to rank 0, which draws there; else they stay on the last stage's rank
                        */

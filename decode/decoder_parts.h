@@ -16,6 +16,7 @@ struct sc_decoder {
     struct sc_sampler *sampler;
     struct sc_session *session;
     float *row; /* [n_vocabulary] */
+    bool *seen; /* [n_vocabulary]: tokens of the text so far, where they matter */
     struct sc_fact *facts; /* per graph input */
     const struct sc_value **results; /* per graph output */
 };

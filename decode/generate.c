@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The generation loop of rank 0: prompt chunks follow one another through the stages, then one token goes round at a
  * time. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "decode/decoder_parts.h"
 
@@ -49,7 +51,13 @@ static enum sc_status receive(
     if (generation->on_logits) {
         generation->on_logits(generation->arg, result->u.tensor.data);
     }
-    return sc_decoder_draw(decoder, result->u.tensor.data, generation->slot, pos, token);
+    const double penalty = decoder->options.sample.penalty;
+    if (penalty == 1) {
+        return sc_decoder_draw(decoder, result->u.tensor.data, generation->slot, pos, token);
+    }
+    memcpy(decoder->row, result->u.tensor.data, (size_t)decoder->n_vocabulary * sizeof *decoder->row);
+    sc_sample_penalise(penalty, decoder->seen, decoder->n_vocabulary, decoder->row);
+    return sc_decoder_draw(decoder, decoder->row, generation->slot, pos, token);
 }
 
 /* Chunks of the prompt, as many in flight as the session takes; the last one brings the first token. */
@@ -104,6 +112,10 @@ static enum sc_status generate(
     generation->stop = SC_STOP_LENGTH;
     generation->n_prompt = n_prompt;
     generation->n_made = generation->made_ns = 0;
+    memset(decoder->seen, 0, (size_t)decoder->n_vocabulary * sizeof *decoder->seen);
+    for (int64_t i = 0; i < n_prompt; i++) {
+        decoder->seen[prompt[i]] = true;
+    }
     SC_TRY(prefill(decoder, generation, prompt, n_prompt, &token));
     const int64_t first = sc_clock_ns();
     generation->prompt_ns = first - start;
@@ -112,6 +124,7 @@ static enum sc_status generate(
     }
     for (int64_t pos = n_prompt;; pos++) {
         token = generation->forced ? generation->forced[pos - n_prompt] : token;
+        decoder->seen[token] = true;
         if (!take_token(generation, token)) {
             break;
         }

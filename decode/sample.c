@@ -84,7 +84,19 @@ enum sc_status sc_sample_check(const struct sc_sample_options *options)
     if (!(options->min_p >= 0 && options->min_p <= 1)) {
         return sc_fail(SC_BAD_USAGE, "min-p is %g, want 0 to 1", options->min_p);
     }
+    if (!(options->penalty >= 0) || !isfinite(options->penalty)) {
+        return sc_fail(SC_BAD_USAGE, "repeat-penalty is %g, want 0 or more", options->penalty);
+    }
     return SC_OK;
+}
+
+void sc_sample_penalise(double penalty, const bool *seen, int64_t n_vocabulary, float *row)
+{
+    for (int64_t v = 0; v < n_vocabulary; v++) {
+        if (seen[v]) {
+            row[v] = (float)(row[v] < 0 ? (double)row[v] * penalty : (double)row[v] / penalty);
+        }
+    }
 }
 
 enum sc_status sc_sampler_create(int64_t n_vocabulary, struct sc_sampler **sampler)

@@ -3,6 +3,8 @@
 #ifndef SC_DECODE_SAMPLE_H
 #define SC_DECODE_SAMPLE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* How tokens are chosen. Filters apply in this order, as in llama.cpp: the top_k largest logits; of those, by falling
@@ -13,6 +15,8 @@ struct sc_sample_options {
     int64_t top_k; /* 0: all */
     double top_p; /* 1: all */
     double min_p; /* 0: all */
+    double
+        penalty; /* logits of tokens that the text has are divided by it, negative ones multiplied, first of all; 0 and 1: none */
     uint64_t seed;
 };
 
@@ -31,5 +35,8 @@ void sc_sampler_free(struct sc_sampler *sampler);
  * Fails with SC_BAD_INPUT on NaN, on +inf, and when every logit is -inf. */
 enum sc_status sc_sample(struct sc_sampler *sampler, const struct sc_sample_options *options, const float *logits,
     uint64_t request, uint64_t position, int64_t *token);
+
+/* row: [n_vocabulary], of which those that `seen` marks are changed. */
+void sc_sample_penalise(double penalty, const bool *seen, int64_t n_vocabulary, float *row);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "decode/decoder.h"
+#include "decode/search.h"
 #include "launch/app.h"
 #include "launch/report.h"
 #include "launch/report_file.h"
@@ -19,6 +20,7 @@ struct sc_generator {
     struct sc_arena arena;
     struct sc_model *model;
     struct sc_decoder *decoder;
+    struct sc_search search;
     struct sc_tokenizer *tokenizer; /* rank 0 */
     struct sc_tokenizer_stream *stream;
     const char *text; /* the prompt */
@@ -104,6 +106,7 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     SC_TRY(sc_tokenizer_load(path, &generator->tokenizer));
     SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
     SC_TRY(find_eos(generator));
+    SC_TRY(sc_search_read(generator->model->folder, &generator->arena, &generator->search));
     return read_prompt(generator);
 }
 
@@ -205,6 +208,26 @@ static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
     return sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
 }
 
+/* What the command line gives; else what the file beside the model says; else our defaults. */
+static struct sc_sample_options choose_sample(const struct sc_options *options, const struct sc_search *search)
+{
+    struct sc_sample_options sample = {.temperature = sc_options_real(options, "temp"),
+        .top_k = sc_options_int(options, "top-k"),
+        .top_p = sc_options_real(options, "top-p"),
+        .min_p = sc_options_real(options, "min-p"),
+        .penalty = sc_options_real(options, "repeat-penalty"),
+        .seed = (uint64_t)sc_options_int(options, "seed")};
+    const struct sc_sample_options *file = &search->sample;
+    if (search->found) {
+        sample.temperature = sc_options_given(options, "temp") ? sample.temperature : file->temperature;
+        sample.top_k = sc_options_given(options, "top-k") ? sample.top_k : file->top_k;
+        sample.top_p = sc_options_given(options, "top-p") ? sample.top_p : file->top_p;
+        sample.min_p = sc_options_given(options, "min-p") ? sample.min_p : file->min_p;
+        sample.penalty = sc_options_given(options, "repeat-penalty") ? sample.penalty : file->penalty;
+    }
+    return sample;
+}
+
 static enum sc_status open_decoder(struct sc_generator *generator)
 {
     struct sc_app *app = generator->app;
@@ -212,15 +235,13 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     struct sc_decoder_options decoder = {.context = sc_options_int(options, "ctx"),
         .chunk = sc_options_int(options, "ubatch"),
         .check = sc_app_is_root(app) ? check_text : NULL,
-        .check_arg = generator,
-        .sample = {.temperature = sc_options_real(options, "temp"),
-            .top_k = sc_options_int(options, "top-k"),
-            .top_p = sc_options_real(options, "top-p"),
-            .min_p = sc_options_real(options, "min-p"),
-            .seed = (uint64_t)sc_options_int(options, "seed")}};
+        .check_arg = generator};
     sc_app_session_options(app, &decoder.session);
     SC_TRY(sc_app_open_model(app, sc_options_text(options, "model"), &generator->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
+    SC_TRY(sc_world_broadcast(app->world, &generator->search, sizeof generator->search));
+    decoder.sample = choose_sample(options, &generator->search);
+    decoder.usual_context = generator->search.context;
     return sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder);
 }
 

@@ -83,6 +83,8 @@ static const struct sc_option_row options[] = {
         "draw from the likeliest that together reach P; 1: all"},
     {"min-p", NULL, NULL, SC_OPTION_REAL, "P", "0.05", 0, 1, BIT(GENERATE),
         "drop tokens under P times the likeliest; 0: none"},
+    {"repeat-penalty", NULL, NULL, SC_OPTION_REAL, "P", "1", 0, 100, BIT(GENERATE),
+        "divide logits of tokens that the text has by P; 1: leave them"},
     {"seed", NULL, NULL, SC_SETTING_SEED, RUNS, "seed of everything drawn at random"},
     {"ignore-eos", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(GENERATE), "write on past the end-of-text token"},
     {"ctx", "c", "ctx-size", SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(PLAN) | BIT(GENERATE),
