@@ -66,21 +66,30 @@ enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct s
     return SC_OK;
 }
 
-enum sc_status sc_file_check(const char *path, const struct sc_file *file)
+static bool is_same_file(const struct stat *now, const struct sc_file *file)
 {
-    struct stat now;
-    if (!file->node || stat(path, &now) != 0 || (uint64_t)now.st_dev != file->device ||
-        (uint64_t)now.st_ino != file->node) {
-        return SC_OK;
-    }
-    if ((uintmax_t)now.st_size != file->bytes) {
+    return (uint64_t)now->st_dev == file->device && (uint64_t)now->st_ino == file->node;
+}
+
+static enum sc_status check_unchanged(const char *path, const struct stat *now, const struct sc_file *file)
+{
+    if ((uintmax_t)now->st_size != file->bytes) {
         return sc_fail(
-            SC_IO, "'%s': has %lld bytes, and had %zu when it was opened", path, (long long)now.st_size, file->bytes);
+            SC_IO, "'%s': has %lld bytes, and had %zu when it was opened", path, (long long)now->st_size, file->bytes);
     }
-    if (changed_ns(&now) != file->changed_ns) {
+    if (changed_ns(now) != file->changed_ns) {
         return sc_fail(SC_IO, "'%s': was written to since it was opened", path);
     }
     return SC_OK;
+}
+
+enum sc_status sc_file_check(const char *path, const struct sc_file *file)
+{
+    struct stat now;
+    if (!file->node || stat(path, &now) != 0 || !is_same_file(&now, file)) {
+        return SC_OK;
+    }
+    return check_unchanged(path, &now, file);
 }
 
 enum sc_status sc_file_map(const char *path, struct sc_file *file)
@@ -128,14 +137,21 @@ static enum sc_status read_part(int fd, const char *path, size_t offset, unsigne
     return SC_OK;
 }
 
-enum sc_status sc_file_read_part(const char *path, size_t whole, size_t offset, void *to, size_t bytes)
+enum sc_status sc_file_read_part(const char *path, const struct sc_file *file, size_t offset, void *to, size_t bytes)
 {
     int fd = -1;
     size_t found = 0;
+    struct stat now;
     SC_TRY(open_regular(path, &fd, &found));
-    const enum sc_status status = found == whole
-        ? read_part(fd, path, offset, to, bytes)
-        : sc_fail(SC_IO, "'%s': has %zu bytes, and had %zu when it was opened", path, found, whole);
+    enum sc_status status = SC_OK;
+    if (fstat(fd, &now) != 0) {
+        status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
+    } else if (!is_same_file(&now, file)) {
+        status = sc_fail(SC_IO, "'%s': is another file than the one that was opened", path);
+    } else {
+        status = check_unchanged(path, &now, file);
+    }
+    status = status == SC_OK ? read_part(fd, path, offset, to, bytes) : status;
     (void)close(fd);
     return status;
 }

@@ -34,8 +34,8 @@ void sc_file_release(struct sc_file *file);
  * that was cut short is SIGBUS. */
 enum sc_status sc_file_check(const char *path, const struct sc_file *file);
 
-/* Reads a part of a file of `whole` bytes without mapping it. SC_IO when the file has another size by now. */
-enum sc_status sc_file_read_part(const char *path, size_t whole, size_t offset, void *to, size_t bytes);
+/* Reads a part of a mapped file without touching the mapping. SC_IO when path leads to another file by now, or it changed. */
+enum sc_status sc_file_read_part(const char *path, const struct sc_file *file, size_t offset, void *to, size_t bytes);
 
 /* Tells the kernel that a range of a mapped file will not be read again soon. */
 void sc_file_drop(const struct sc_file *file, size_t offset, size_t bytes);

@@ -99,8 +99,8 @@ static enum sc_status read_chunk(const struct server *server, const struct reque
         return sc_fail(SC_PEER, "%llu bytes of file %lld were asked for", (unsigned long long)request->bytes,
             (long long)request->file);
     }
-    return sc_file_read_part(model->file_names[request->file], model->files[request->file].bytes, request->offset,
-        server->chunk, request->bytes);
+    return sc_file_read_part(
+        model->file_names[request->file], &model->files[request->file], request->offset, server->chunk, request->bytes);
 }
 
 static enum sc_status answer(struct server *server, int peer, const struct request *request)

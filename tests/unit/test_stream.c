@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about ranks that have no file of the model: what they get from rank 0, and what goes wrong with it. */
-#include "decoder_case.h"
-
-#include <fcntl.h>
 #include <sys/stat.h>
+
+#include "decoder_case.h"
 
 #define NOWHERE "/nowhere/model.onnx"
 
 static float logits[VOCABULARY], want[VOCABULARY];
 static int64_t streamed, announced;
+static void (*on_first_chunk)(void); /* NULL: nothing happens to the file */
 
 static void count(void *arg, int64_t done_bytes, int64_t all_bytes)
 {
     (void)arg;
+    if (on_first_chunk && streamed == 0 && done_bytes > 0) {
+        on_first_chunk();
+    }
     streamed = done_bytes;
     announced = all_bytes;
 }
@@ -125,28 +128,38 @@ static void copy_model(void)
     sc_file_release(&file);
 }
 
-/* Between the opening of the model and of the session. */
-static void cut_file(int rank, struct sc_session_options *options)
+static void cut_file(void)
 {
     struct stat about;
-    (void)options;
-    if (rank == 0) {
-        assert_int_equal(stat(copied, &about), 0);
-        assert_int_equal(truncate(copied, about.st_size - 1), 0);
-    }
+    assert_int_equal(stat(copied, &about), 0);
+    assert_int_equal(truncate(copied, about.st_size - 1), 0);
 }
 
-static void a_file_that_is_cut_meanwhile_fails_on_all(void **state)
+static void replace_file(void)
 {
-    (void)state;
+    assert_int_equal(unlink(copied), 0);
+    copy_model();
+}
+
+static void expect_failure_amid(void (*change)(void), const char *words)
+{
     struct session_case c;
     copy_model();
     set_up(&c, 3, copied);
-    c.vary = cut_file;
     c.paths[1] = c.paths[2] = NOWHERE;
-    expect_no_model(&c, SC_IO, "bytes, and had ");
+    on_first_chunk = change;
+    expect_no_model(&c, SC_IO, words);
+    on_first_chunk = NULL;
+    assert_true(streamed > 0);
     assert_int_equal(c.ranks[1].error.rank, 0);
     assert_int_equal(unlink(copied), 0);
+}
+
+static void a_file_that_changes_amid_streaming_fails_on_all(void **state)
+{
+    (void)state;
+    expect_failure_amid(cut_file, "has 13039095 bytes, and had 13039096");
+    expect_failure_amid(replace_file, "is another file than the one that was opened");
 }
 
 int main(void)
@@ -157,7 +170,7 @@ int main(void)
         cmocka_unit_test(the_model_of_another_rank_is_still_compared),
         cmocka_unit_test(a_damaged_model_is_no_missing_one),
         cmocka_unit_test(rank_0_must_have_the_file),
-        cmocka_unit_test(a_file_that_is_cut_meanwhile_fails_on_all),
+        cmocka_unit_test(a_file_that_changes_amid_streaming_fails_on_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
