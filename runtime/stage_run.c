@@ -156,7 +156,7 @@ static enum sc_status compute(
     }
     SC_TRY(sc_frame_run(stage->frame, stage->feeds, microbatch->seq));
     for (int p = 0; p < stage->n_pairs; p++) {
-        SC_TRY(sc_state_keep(session->store, stage->pairs[p], &microbatch->rows[0],
+        SC_TRY(sc_state_keep(session->store, stage->pairs[p], microbatch->rows, microbatch->n_rows,
             sc_frame_output(stage->frame, stage->pair_outputs[p])));
     }
     return SC_OK;
@@ -222,6 +222,9 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     if (!poisoned && compute(session, stage, &microbatch) != SC_OK) {
         note_failure(session, stage, microbatch.seq);
         poisoned = true;
+    }
+    for (int p = 0; p < stage->n_pairs && poisoned; p++) {
+        sc_state_cut(session->store, stage->pairs[p], microbatch.rows, microbatch.n_rows);
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
     SC_TRY(send_outputs(session, stage, &microbatch, poisoned));

@@ -18,6 +18,7 @@ struct sc_state_store {
     void *pages; /* all of them; zero-filled by the system when first touched */
     struct sc_state_view *views; /* by pair, by slot: page tables */
     struct sc_dense_state *dense; /* by pair, by slot */
+    int64_t *lengths; /* by pair, by slot: positions that it holds */
     struct sc_state *fed; /* by pair: what sc_state_feed hands out */
     struct sc_value *values; /* by pair */
 };
@@ -107,11 +108,12 @@ enum sc_status sc_state_store_create(const struct sc_state_options *options, str
     store->options = *options;
     store->views = sc_arena_array(&store->arena, n, sizeof *store->views);
     store->dense = sc_arena_array(&store->arena, n, sizeof *store->dense);
+    store->lengths = sc_arena_array(&store->arena, n, sizeof *store->lengths);
     store->fed = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->fed);
     store->values = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->values);
     int64_t bytes = 0;
     enum sc_status status = SC_NO_MEMORY;
-    if (pairs && store->views && store->dense && store->fed && store->values) {
+    if (pairs && store->views && store->dense && store->lengths && store->fed && store->values) {
         for (int p = 0; p < options->n_pairs; p++) {
             pairs[p] = options->pairs[p];
         }
@@ -144,9 +146,11 @@ void sc_state_store_free(struct sc_state_store *store)
     free(store);
 }
 
-static enum sc_status check_row(
-    const struct sc_state_store *store, const struct sc_state_pair *pair, const struct sc_row *row)
+/* A cache can be continued from any position that it holds, a dense state from the one where it stands. After a failure
+ * on the way a slot holds less than a caller who goes on may think, and a dense one may have gone further. */
+static enum sc_status check_row(const struct sc_state_store *store, int p, const struct sc_row *row)
 {
+    const struct sc_state_pair *pair = &store->options.pairs[p];
     const int64_t capacity = pair_capacity(pair, store->options.context);
     if (row->slot < 0 || row->slot >= store->options.n_slots) {
         return sc_fail(SC_BAD_INPUT, "slot %d is not one of %d", row->slot, store->options.n_slots);
@@ -154,6 +158,11 @@ static enum sc_status check_row(
     if (row->pos < 0 || row->n_new < 0 || row->pos > capacity - row->n_new) {
         return sc_fail(SC_LIMIT, "position %lld + %d is past the cache's capacity of %lld", (long long)row->pos,
             row->n_new, (long long)capacity);
+    }
+    const int64_t length = store->lengths[p * store->options.n_slots + row->slot];
+    if (row->pos > length || (pair->kind == SC_STATE_DENSE && row->pos > 0 && row->pos < length)) {
+        return sc_fail(SC_BAD_INPUT, "slot %d continues at position %lld, but holds %lld%s", row->slot,
+            (long long)row->pos, (long long)length, row->pos < length ? ", which cannot be taken back" : "");
     }
     return SC_OK;
 }
@@ -179,10 +188,6 @@ static enum sc_status feed_dense(
         memset(dense->memory, 0, dense->bytes);
         dense->value.u.tensor.data = dense->memory;
     }
-    if (dense->value.kind != SC_KIND_TENSOR) {
-        return sc_fail(
-            SC_BAD_INPUT, "slot %d continues at position %lld, but holds no state", row->slot, (long long)row->pos);
-    }
     *value = &dense->value;
     return SC_OK;
 }
@@ -192,7 +197,7 @@ enum sc_status sc_state_feed(
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     for (int r = 0; r < n_rows; r++) {
-        SC_TRY(check_row(store, pair, &rows[r]));
+        SC_TRY(check_row(store, p, &rows[r]));
     }
     if (pair->kind == SC_STATE_DENSE) {
         if (n_rows != 1) {
@@ -217,13 +222,8 @@ enum sc_status sc_state_feed(
     return SC_OK;
 }
 
-enum sc_status sc_state_keep(
-    struct sc_state_store *store, int p, const struct sc_row *row, const struct sc_value *value)
+static enum sc_status keep_dense(struct sc_dense_state *dense, const struct sc_value *value)
 {
-    if (store->options.pairs[p].kind != SC_STATE_DENSE) {
-        return SC_OK;
-    }
-    struct sc_dense_state *dense = &store->dense[p * store->options.n_slots + row->slot];
     const size_t bytes = sc_tensor_bytes(&value->u.tensor);
     if (value->u.tensor.data == dense->memory) { /* a state that the graph passes through */
         return SC_OK;
@@ -242,4 +242,28 @@ enum sc_status sc_state_keep(
     sc_dense_strides(value->u.tensor.rank, value->u.tensor.dims, dense->value.u.tensor.strides);
     dense->value.u.tensor.data = dense->memory;
     return SC_OK;
+}
+
+enum sc_status sc_state_keep(
+    struct sc_state_store *store, int p, const struct sc_row *rows, int n_rows, const struct sc_value *value)
+{
+    const int first = p * store->options.n_slots;
+    if (store->options.pairs[p].kind == SC_STATE_DENSE) {
+        SC_TRY(keep_dense(&store->dense[first + rows->slot], value));
+    }
+    for (int r = 0; r < n_rows; r++) {
+        store->lengths[first + rows[r].slot] = rows[r].pos + rows[r].n_new;
+    }
+    return SC_OK;
+}
+
+void sc_state_cut(struct sc_state_store *store, int p, const struct sc_row *rows, int n_rows)
+{
+    for (int r = 0; r < n_rows; r++) {
+        const bool known = rows[r].slot >= 0 && rows[r].slot < store->options.n_slots && rows[r].pos >= 0;
+        int64_t *length = known ? &store->lengths[p * store->options.n_slots + rows[r].slot] : NULL;
+        if (length && *length > rows[r].pos) { /* a dense state that went on cannot go back: only from 0 is it whole */
+            *length = store->options.pairs[p].kind == SC_STATE_DENSE ? 0 : rows[r].pos;
+        }
+    }
 }

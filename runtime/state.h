@@ -26,9 +26,9 @@ struct sc_state_pair {
 };
 
 /* The states of one rank, keyed by (slot, pair). Paged ones lie in pages of 64 positions that are reserved when the
- * store is made and touched when they are first written. The store does not keep lengths: a microbatch's rows say where
- * they continue, so that going back to an earlier position needs no call. A dense state moves on when sc_state_keep is
- * called. Belongs to the thread that drives the session. */
+ * store is made and touched when they are first written. A microbatch's rows say where they continue: a cache anywhere in
+ * what it holds, so that going back to an earlier position needs no call; a dense state where it stands, or at 0. Belongs
+ * to the thread that drives the session. */
 struct sc_state_store;
 
 struct sc_state_options {
@@ -48,9 +48,14 @@ void sc_state_store_free(struct sc_state_store *store); /* safe on NULL */
 enum sc_status sc_state_feed(
     struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows, const struct sc_value **value);
 
-/* Keeps a dense pair's new value for the row's slot; does nothing for paged ones. Copies into memory of the store. */
+/* After a run that went well: the slots of the rows hold the rows' positions. A dense pair's new value is copied into
+ * memory of the store. */
 enum sc_status sc_state_keep(
-    struct sc_state_store *store, int pair, const struct sc_row *row, const struct sc_value *value);
+    struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows, const struct sc_value *value);
+
+/* After a microbatch that failed here or before: its rows' slots hold no more than what was there before it, whatever
+ * later microbatches or other pairs have done. Rows are as they came. */
+void sc_state_cut(struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows);
 
 /* Bytes that one slot at `context` positions takes in pages of the pair; 0 for dense pairs. */
 int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, int64_t context);

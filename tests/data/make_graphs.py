@@ -585,6 +585,27 @@ def attention(name, past="past_key_values.0.", present="present.0.", kind=T.FLOA
          ir=11)
 
 
+def failing_states():
+    """Three Attention layers with caches, before each a Gather with indices of its own that can fail alone, and a value that
+    skips the middle one."""
+    nodes = [node("x = Gather table input_ids")]
+    ins, outs = [i64("input_ids", "batch", "sequence")], [f32("logits", "batch", "sequence", 8)]
+    hidden = "x"
+    for i, order in enumerate(("first", "second", "third")):
+        past, present = f"past_key_values.{i}.", f"present.{i}."
+        nodes += [
+            node(f"g{i} = Gather {hidden} {order}", axis=2),
+            node(f"y{i} {present}key {present}value = Attention g{i} g{i} g{i} - {past}key {past}value", is_causal=1,
+                 q_num_heads=2, kv_num_heads=2)
+        ]
+        ins += [i64(order, 4)] + [f32(past + n, "batch", 2, "past", 2) for n in ("key", "value")]
+        outs += [f32(present + n, "batch", 2, "total", 2) for n in ("key", "value")]
+        hidden = f"y{i}"
+    nodes += [node("sum = Add y2 y0"), node("logits = MatMul sum head")]
+    save("failing_states", nodes, ins, outs, [nh.from_array(ints(8, 4), "table"), nh.from_array(ints(4, 8), "head")],
+         opset=23, ir=11)
+
+
 def scatter():
     """TensorScatter-24 with a cache of 8 positions, read by Attention alone."""
     nodes = [
@@ -805,7 +826,7 @@ if __name__ == "__main__":
                  defaults, running_sum):
         make()
     rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
-    for make in (conv_norm, conv_norm_old, shapes, broadcast_in_place):
+    for make in (conv_norm, conv_norm_old, shapes, broadcast_in_place, failing_states):
         make()
     from gradients import gradients  # which has this file's helpers
     gradients()

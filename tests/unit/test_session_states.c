@@ -150,6 +150,9 @@ static void more_tokens_than_a_row_says_are_held_against_the_capacity(void **sta
     struct batch *b = calloc(1, sizeof *b);
     open_decoder(&c, 1, 1);
     const struct sc_row row = {.slot = 0, .n_new = 60, .pos = 150};
+    for (int64_t pos = 0; pos < row.pos; pos += 50) {
+        run_row(&c, 0, pos, 50, NULL);
+    }
     make_batch(c.ranks[0].model, b, 1, &row);
     b->microbatch.rows[0].n_new = 1;
     expect_failure(&c, b, SC_LIMIT, "capacity");

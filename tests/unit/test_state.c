@@ -20,6 +20,13 @@ static struct sc_state_store *make(void)
     return store;
 }
 
+/* As after a microbatch of n positions from 0. */
+static void hold(struct sc_state_store *store, int pair, int slot, int n)
+{
+    const struct sc_row row = {.slot = slot, .n_new = n};
+    assert_ok(sc_state_keep(store, pair, &row, 1, NULL));
+}
+
 static const struct sc_value *feed(struct sc_state_store *store, int pair, int slot, int64_t pos, int n_new)
 {
     const struct sc_value *value = NULL;
@@ -34,6 +41,7 @@ static void a_row_sees_its_slot_at_its_position(void **state)
     struct sc_state_store *store = make();
     const struct sc_row rows[] = {{.slot = 2, .n_new = 1, .pos = 199}, {.slot = 0, .n_new = 5, .pos = 0}};
     const struct sc_value *value = NULL;
+    hold(store, 0, 2, 199);
     assert_ok(sc_state_feed(store, 0, rows, 2, &value));
     assert_int_equal(value->kind, SC_KIND_STATE);
     const struct sc_state *fed = value->u.state;
@@ -97,6 +105,8 @@ static void a_cache_takes_its_capacity_and_no_more(void **state)
     (void)state;
     struct sc_state_store *store = make();
     const struct sc_value *value = NULL;
+    hold(store, 0, 0, CONTEXT);
+    hold(store, 1, 0, 70);
     (void)feed(store, 0, 0, CONTEXT - 1, 1);
     (void)feed(store, 1, 0, 60, 10);
     const struct sc_row past_context = {.slot = 0, .n_new = 1, .pos = CONTEXT};
@@ -151,7 +161,7 @@ static void a_dense_state_starts_empty_and_moves_on_when_kept(void **state)
         const struct sc_tensor *before = &feed(store, 2, 1, n - 1, 1)->u.tensor;
         assert_int_equal(before->dims[1], n - 1);
         assert_memory_equal(before->data, data, (size_t)(n - 1) * 8);
-        assert_ok(sc_state_keep(store, 2, &row, &kept));
+        assert_ok(sc_state_keep(store, 2, &row, 1, &kept));
     }
     assert_int_equal(feed(store, 2, 0, 0, 1)->u.tensor.dims[1], 0);
     sc_state_store_free(store);
@@ -162,10 +172,10 @@ static void a_dense_state_is_fed_again_until_it_is_kept(void **state)
     (void)state;
     struct sc_state_store *store = make();
     float data[] = {1, 2, 3, 4};
-    const struct sc_row row = {.slot = 0, .n_new = 1, .pos = 0};
+    const struct sc_row row = {.slot = 0, .n_new = 2, .pos = 0};
     const struct sc_value kept = rows_of(data, 2);
     (void)feed(store, 2, 0, 0, 2);
-    assert_ok(sc_state_keep(store, 2, &row, &kept));
+    assert_ok(sc_state_keep(store, 2, &row, 1, &kept));
     for (int i = 0; i < 2; i++) { /* a microbatch that failed kept nothing */
         const struct sc_tensor *again = &feed(store, 2, 0, 2, 1)->u.tensor;
         assert_int_equal(again->dims[1], 2);
@@ -185,7 +195,7 @@ static void a_strided_new_state_is_kept_dense(void **state)
     kept.u.tensor.strides[2] = 3;
     const struct sc_row row = {.slot = 0, .n_new = 3, .pos = 0};
     (void)feed(store, 2, 0, 0, 3);
-    assert_ok(sc_state_keep(store, 2, &row, &kept));
+    assert_ok(sc_state_keep(store, 2, &row, 1, &kept));
     assert_memory_equal(feed(store, 2, 0, 3, 1)->u.tensor.data, want, sizeof want);
     sc_state_store_free(store);
 }
@@ -201,7 +211,7 @@ static void position_zero_starts_a_state_anew(void **state)
     const struct sc_row row = {.slot = 3, .n_new = 1, .pos = 0};
     const float zeros[3] = {0, 0, 0};
     assert_memory_equal(feed(store, 3, 3, 0, 1)->u.tensor.data, zeros, sizeof zeros);
-    assert_ok(sc_state_keep(store, 3, &row, &kept));
+    assert_ok(sc_state_keep(store, 3, &row, 1, &kept));
     assert_memory_equal(feed(store, 3, 3, 1, 1)->u.tensor.data, data, sizeof data);
     assert_memory_equal(feed(store, 3, 3, 0, 1)->u.tensor.data, zeros, sizeof zeros);
     sc_state_store_free(store);
@@ -215,7 +225,52 @@ static void a_dense_state_takes_one_row_that_has_begun(void **state)
     const struct sc_row rows[] = {{.slot = 0, .n_new = 1}, {.slot = 1, .n_new = 1}};
     const struct sc_row later = {.slot = 1, .n_new = 1, .pos = 5};
     assert_fails(SC_BAD_INPUT, "one row", sc_state_feed(store, 2, rows, 2, &value));
-    assert_fails(SC_BAD_INPUT, "holds no state", sc_state_feed(store, 2, &later, 1, &value));
+    assert_fails(SC_BAD_INPUT, "position 5, but holds 0", sc_state_feed(store, 2, &later, 1, &value));
+    sc_state_store_free(store);
+}
+
+static void a_slot_continues_where_it_holds_something(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_value *value = NULL;
+    const struct sc_row rows[] = {{.slot = 0, .n_new = 10}, {.slot = 1, .n_new = 10}};
+    const struct sc_row third = {.slot = 0, .n_new = 1, .pos = 11}, failed = {.slot = 0, .n_new = 4, .pos = 6};
+    assert_ok(sc_state_keep(store, 0, rows, 2, NULL));
+    (void)feed(store, 0, 0, 10, 1);
+    (void)feed(store, 0, 0, 7, 1); /* going back */
+    assert_fails(SC_BAD_INPUT, "position 11, but holds 10", sc_state_feed(store, 0, &third, 1, &value));
+    sc_state_cut(store, 0, &failed, 1);
+    (void)feed(store, 0, 0, 6, 1);
+    (void)feed(store, 0, 1, 10, 1); /* the other slot */
+    const struct sc_row after = {.slot = 0, .n_new = 1, .pos = 7};
+    assert_fails(SC_BAD_INPUT, "position 7, but holds 6", sc_state_feed(store, 0, &after, 1, &value));
+    sc_state_cut(store, 0, &third, 1); /* holds less: nothing to cut */
+    (void)feed(store, 0, 0, 6, 1);
+    const struct sc_row nowhere[] = {{.slot = -1}, {.slot = SLOTS}, {.slot = 0, .pos = -5}};
+    sc_state_cut(store, 0, nowhere, 3);
+    (void)feed(store, 0, 0, 6, 1);
+    sc_state_store_free(store);
+}
+
+static void a_dense_state_goes_on_from_where_it_stands_alone(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    const struct sc_value *value = NULL;
+    float data[] = {1, 2, 3, 4};
+    const struct sc_row row = {.slot = 0, .n_new = 2};
+    const struct sc_value kept = rows_of(data, 2);
+    (void)feed(store, 2, 0, 0, 2);
+    assert_ok(sc_state_keep(store, 2, &row, 1, &kept));
+    (void)feed(store, 2, 0, 2, 1);
+    const struct sc_row back = {.slot = 0, .n_new = 1, .pos = 1}, at_end = {.slot = 0, .n_new = 1, .pos = 2};
+    assert_fails(SC_BAD_INPUT, "cannot be taken back", sc_state_feed(store, 2, &back, 1, &value));
+    sc_state_cut(store, 2, &at_end, 1); /* what failed had not moved it on */
+    (void)feed(store, 2, 0, 2, 1);
+    sc_state_cut(store, 2, &back, 1); /* what failed had */
+    assert_fails(SC_BAD_INPUT, "position 1, but holds 0", sc_state_feed(store, 2, &back, 1, &value));
+    assert_int_equal(feed(store, 2, 0, 0, 1)->u.tensor.dims[1], 0);
     sc_state_store_free(store);
 }
 
@@ -257,6 +312,8 @@ int main(void)
         cmocka_unit_test(a_strided_new_state_is_kept_dense),
         cmocka_unit_test(position_zero_starts_a_state_anew),
         cmocka_unit_test(a_dense_state_takes_one_row_that_has_begun),
+        cmocka_unit_test(a_slot_continues_where_it_holds_something),
+        cmocka_unit_test(a_dense_state_goes_on_from_where_it_stands_alone),
         cmocka_unit_test(bytes_are_those_of_whole_pages),
         cmocka_unit_test(a_store_too_large_for_memory_is_refused),
     };
