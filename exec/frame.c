@@ -303,7 +303,9 @@ static enum sc_status give_memory(struct sc_frame *frame, const struct sc_step *
             continue;
         }
         struct sc_tensor *tensor = &value->u.tensor;
-        SC_TRY(sc_dims_check("an output", tensor->type, tensor->rank, tensor->dims));
+        const struct sc_program *program = frame->program;
+        const char *name = program->spec.graph->values[program->slots[step->out[o]].value].name;
+        SC_TRY(sc_dims_check(name, tensor->type, tensor->rank, tensor->dims));
         tensor->data = sc_arena_alloc(&frame->run, sc_tensor_bytes(tensor));
         if (!tensor->data) {
             return SC_NO_MEMORY;

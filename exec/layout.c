@@ -10,7 +10,7 @@ enum sc_status sc_value_of_fact(struct sc_arena *arena, const struct sc_fact *fa
     memset(value, 0, sizeof *value);
     value->kind = fact->kind;
     if (fact->kind == SC_KIND_TENSOR) {
-        SC_TRY(sc_dims_check("a value", fact->type, fact->rank, fact->dims));
+        SC_TRY(sc_dims_check("its value", fact->type, fact->rank, fact->dims));
         sc_tensor_init(&value->u.tensor, fact->type, fact->rank, fact->dims);
         value->u.tensor.owner = SC_OWNER_FRAME;
     } else if (fact->kind == SC_KIND_STATE) {
@@ -26,6 +26,17 @@ enum sc_status sc_value_of_fact(struct sc_arena *arena, const struct sc_fact *fa
         value->u.state = state;
     }
     return SC_OK;
+}
+
+/* Puts before an error which node makes the slot's value. */
+static enum sc_status name_maker(const struct sc_program *program, int s)
+{
+    char name[192];
+    const int step = program->slots[s].step;
+    if (step < 0) {
+        return sc_fail_in("value '%s'", program->spec.graph->values[program->slots[s].value].name);
+    }
+    return sc_fail_in("%s", sc_node_text_name(program->spec.graph, program->steps[step].node, name, sizeof name));
 }
 
 static bool is_settled(const struct sc_fact *fact)
@@ -63,7 +74,9 @@ static enum sc_status make_templates(const struct sc_program *program, struct sc
 {
     for (int s = 0; s < program->n_slots; s++) {
         if (is_settled(&layout->facts[s])) {
-            SC_TRY(sc_value_of_fact(&layout->arena, &layout->facts[s], &layout->templates[s]));
+            if (sc_value_of_fact(&layout->arena, &layout->facts[s], &layout->templates[s]) != SC_OK) {
+                return name_maker(program, s);
+            }
         }
     }
     return SC_OK;

@@ -159,7 +159,8 @@ static enum sc_status inspect(struct sc_model *model)
         print_verdict(n, missing);
     }
     free(counts);
-    return status == SC_OK ? sc_check_graph(model->graph) : status;
+    SC_TRY(status);
+    return sc_check_graph(model->graph) == SC_OK ? SC_OK : sc_fail_in("'%s'", model->path);
 }
 
 /* Dims for people to read: nothing runs afterwards. */

@@ -46,21 +46,20 @@ static enum sc_status judge(
     const struct sc_loader *loader, const char *folder, const char *path, const struct stat *opened)
 {
     if (!S_ISREG(opened->st_mode)) {
-        return sc_fail(SC_BAD_MODEL, "'%s': external data '%s' is not a regular file", loader->what, path);
+        return sc_fail(SC_BAD_MODEL, "external data '%s' is not a regular file", path);
     }
     if (loader->links) {
         return SC_OK;
     }
     if (!is_inside(folder, path, opened)) {
         return sc_fail(SC_BAD_MODEL,
-            "'%s': external data '%s' is a link out of the model's folder (the option 'links' "
+            "external data '%s' is a link out of the model's folder (the option 'links' "
             "allows it)",
-            loader->what, path);
+            path);
     }
     if (opened->st_nlink != 1) {
-        return sc_fail(SC_BAD_MODEL,
-            "'%s': external data '%s' has %lu hard links, want 1 (the option 'links' allows it)", loader->what, path,
-            (unsigned long)opened->st_nlink);
+        return sc_fail(SC_BAD_MODEL, "external data '%s' has %lu hard links, want 1 (the option 'links' allows it)",
+            path, (unsigned long)opened->st_nlink);
     }
     return SC_OK;
 }
@@ -71,17 +70,17 @@ static enum sc_status map_inside(
     /* O_NONBLOCK: opening a pipe that nobody writes to must not hang. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return sc_fail(SC_IO, "'%s': external data '%s': %s", loader->what, path, strerror(errno));
+        return sc_fail(SC_IO, "external data '%s': %s", path, strerror(errno));
     }
     struct stat opened;
     enum sc_status status = SC_OK;
     if (fstat(fd, &opened) != 0) {
-        status = sc_fail(SC_IO, "'%s': external data '%s': %s", loader->what, path, strerror(errno));
+        status = sc_fail(SC_IO, "external data '%s': %s", path, strerror(errno));
     } else {
         status = judge(loader, folder, path, &opened);
     }
     if (status == SC_OK && sc_file_map_open(path, fd, (size_t)opened.st_size, file) != SC_OK) {
-        status = sc_fail_in("'%s': external data", loader->what);
+        status = sc_fail_in("external data");
     }
     (void)close(fd);
     return status;
@@ -130,8 +129,8 @@ static enum sc_status find_file(struct sc_loader *loader, const char *name, cons
         return SC_OK;
     }
     if (!*location || *location == '/' || has_parent_step(location)) {
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has its data in '%s', want a path inside the model's folder",
-            loader->what, name, location);
+        return sc_fail(
+            SC_BAD_MODEL, "tensor '%s' has its data in '%s', want a path inside the model's folder", name, location);
     }
     char *path = sc_path_join(loader->arena, model->folder, location);
     char *copy = sc_arena_text(loader->arena, location, strlen(location));
@@ -174,8 +173,7 @@ struct external {
     bool has_length;
 };
 
-static enum sc_status read_keys(
-    struct sc_loader *loader, const char *name, const Sc__Onnx__TensorProto *tensor, struct external *external)
+static enum sc_status read_keys(const char *name, const Sc__Onnx__TensorProto *tensor, struct external *external)
 {
     for (size_t i = 0; i < tensor->n_external_data; i++) {
         const char *key = sc_or_empty(tensor->external_data[i]->key);
@@ -190,8 +188,7 @@ static enum sc_status read_keys(
             external->has_length = true;
         }
         if (!good) {
-            return sc_fail(
-                SC_BAD_MODEL, "'%s': tensor '%s' has the bad external %s '%s'", loader->what, name, key, value);
+            return sc_fail(SC_BAD_MODEL, "tensor '%s' has the bad external %s '%s'", name, key, value);
         }
     }
     return SC_OK;
@@ -201,20 +198,20 @@ enum sc_status sc_load_external(struct sc_loader *loader, const char *name, cons
     size_t expected_bytes, struct sc_weight *weight)
 {
     if (!loader->model || weight->shape.type == SC_STRING) {
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has external data where none can be", loader->what, name);
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' has external data where none can be", name);
     }
     struct external external = {.location = ""};
-    SC_TRY(read_keys(loader, name, tensor, &external));
+    SC_TRY(read_keys(name, tensor, &external));
     if (external.has_length && external.length != expected_bytes) {
         char text[256];
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has %zu bytes of external data, want %zu for %s", loader->what,
-            name, external.length, expected_bytes, sc_tensor_text(&weight->shape, text, sizeof text));
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' has %zu bytes of external data, want %zu for %s", name,
+            external.length, expected_bytes, sc_tensor_text(&weight->shape, text, sizeof text));
     }
     SC_TRY(find_file(loader, name, external.location, &weight->file));
     const struct sc_file *file = &loader->model->files[weight->file];
     if (external.offset > file->bytes || expected_bytes > file->bytes - external.offset) {
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' wants %zu bytes at %zu of '%s', which has %zu", loader->what,
-            name, expected_bytes, external.offset, external.location, file->bytes);
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' wants %zu bytes at %zu of '%s', which has %zu", name, expected_bytes,
+            external.offset, external.location, file->bytes);
     }
     weight->external = true;
     if (expected_bytes == 0) {

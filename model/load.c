@@ -50,7 +50,7 @@ static enum sc_status load_header(struct sc_loader *loader, const Sc__Onnx__Mode
     if (proto->n_opset_import == 0) {
         return sc_fail(SC_BAD_MODEL, "'%s' imports no operator set", loader->what);
     }
-    return sc_load_opsets(loader, proto->n_opset_import, proto->opset_import, &model->n_opsets, &model->opsets);
+    return SC_OK;
 }
 
 /* The pipeline stage that the file's multi-device annotations give a node, or -1. */
@@ -122,10 +122,10 @@ static void settle_outer_facts(struct sc_model *model)
     }
 }
 
-static enum sc_status load_model(struct sc_loader *loader, const Sc__Onnx__ModelProto *proto)
+static enum sc_status load_content(struct sc_loader *loader, const Sc__Onnx__ModelProto *proto)
 {
     struct sc_model *model = loader->model;
-    SC_TRY(load_header(loader, proto));
+    SC_TRY(sc_load_opsets(loader, proto->n_opset_import, proto->opset_import, &model->n_opsets, &model->opsets));
     model->graph = sc_model_new_graph(model);
     if (!model->graph) {
         return SC_NO_MEMORY;
@@ -133,14 +133,19 @@ static enum sc_status load_model(struct sc_loader *loader, const Sc__Onnx__Model
     loader->next_index = proto->graph->n_node < INT32_MAX / 2 ? (int)proto->graph->n_node : INT32_MAX / 2;
     SC_TRY(sc_load_functions(loader, proto));
     struct sc_scope scope = {.graph = model->graph, .opsets = model->opsets, .n_opsets = model->n_opsets};
-    if (sc_load_graph(loader, proto->graph, &scope) != SC_OK) {
-        return sc_error_last()->code;
-    }
+    SC_TRY(sc_load_graph(loader, proto->graph, &scope));
     SC_TRY(note_file_nodes(loader, proto->graph));
     settle_outer_facts(model);
     model->n_file_symbols = model->n_symbols;
     model->fingerprint = loader->skeleton.fingerprint;
     return SC_OK;
+}
+
+/* What is wrong inside is told without the file's name, which is put before it here. */
+static enum sc_status load_model(struct sc_loader *loader, const Sc__Onnx__ModelProto *proto)
+{
+    SC_TRY(load_header(loader, proto));
+    return load_content(loader, proto) == SC_OK ? SC_OK : sc_fail_in("'%s'", loader->what);
 }
 
 static enum sc_status map_model(struct sc_loader *loader, const char *path)

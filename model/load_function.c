@@ -18,20 +18,19 @@ int sc_opset_version(int n, const struct sc_opset *opsets, const char *domain)
     return 0;
 }
 
-static enum sc_status check_opset(
-    struct sc_loader *loader, const char *domain, int64_t version, int n, const struct sc_opset *opsets)
+static enum sc_status check_opset(const char *domain, int64_t version, int n, const struct sc_opset *opsets)
 {
     if (version < 1 || version > INT32_MAX) {
         return sc_fail(
-            SC_BAD_MODEL, "'%s' imports version %lld of domain '%s'", loader->what, (long long)version, domain);
+            SC_BAD_MODEL, "version %lld of domain '%s' is imported, want 1 or more", (long long)version, domain);
     }
     if (!*domain && version > NEWEST_ONNX_OPSET) {
-        return sc_fail(SC_UNSUPPORTED, "'%s' wants opset %lld of ai.onnx, known are 1 to %d", loader->what,
-            (long long)version, NEWEST_ONNX_OPSET);
+        return sc_fail(SC_UNSUPPORTED, "opset %lld of ai.onnx is imported, known are 1 to %d", (long long)version,
+            NEWEST_ONNX_OPSET);
     }
     const int known = sc_opset_version(n, opsets, domain);
     if (known != 0 && known != version) {
-        return sc_fail(SC_BAD_MODEL, "'%s' imports versions %d and %lld of domain '%s'", loader->what, known,
+        return sc_fail(SC_BAD_MODEL, "versions %d and %lld of domain '%s' are imported, want one", known,
             (long long)version, domain);
     }
     return SC_OK;
@@ -42,7 +41,7 @@ enum sc_status sc_load_opsets(struct sc_loader *loader, size_t n, Sc__Onnx__Oper
 {
     /* Each is compared with all, and no model has more than a handful. */
     if (n > 1000) {
-        return sc_fail(SC_LIMIT, "'%s' imports %zu domains, want at most 1000", loader->what, n);
+        return sc_fail(SC_LIMIT, "%zu domains are imported, want at most 1000", n);
     }
     struct sc_opset *made = sc_arena_array(loader->arena, n, sizeof *made);
     if (!made) {
@@ -50,7 +49,7 @@ enum sc_status sc_load_opsets(struct sc_loader *loader, size_t n, Sc__Onnx__Oper
     }
     for (size_t i = 0; i < n; i++) {
         const char *domain = sc_domain_of(imports[i]->domain);
-        SC_TRY(check_opset(loader, domain, imports[i]->version, (int)i, made));
+        SC_TRY(check_opset(domain, imports[i]->version, (int)i, made));
         made[i].version = (int)imports[i]->version;
         made[i].domain = sc_arena_text(loader->arena, domain, strlen(domain));
         if (!made[i].domain) {
@@ -120,7 +119,7 @@ static enum sc_status name_function(struct sc_loader *loader, const Sc__Onnx__Fu
     struct sc_function *function = &loader->model->functions[index];
     const char *const names[3] = {sc_domain_of(proto->domain), sc_or_empty(proto->name), sc_or_empty(proto->overload)};
     if (!*names[1]) {
-        return sc_fail(SC_BAD_MODEL, "'%s': function %d has no name", loader->what, index);
+        return sc_fail(SC_BAD_MODEL, "function %d has no name", index);
     }
     size_t length;
     char *key = make_key(loader->arena, names, &length);
@@ -128,7 +127,7 @@ static enum sc_status name_function(struct sc_loader *loader, const Sc__Onnx__Fu
         return SC_NO_MEMORY;
     }
     if (sc_map_get(&loader->functions, key, length, -1) >= 0) {
-        return sc_fail(SC_BAD_MODEL, "'%s': function '%s' is defined twice", loader->what, names[1]);
+        return sc_fail(SC_BAD_MODEL, "function '%s' is defined twice", names[1]);
     }
     function->domain = key;
     function->name = key + strlen(names[0]) + 1;
@@ -222,8 +221,8 @@ static enum sc_status check_cycles(struct sc_loader *loader)
             }
             const int callee = loader->calls[next[f]++].callee;
             if (state[callee] == OPEN) {
-                return sc_fail(SC_BAD_MODEL, "'%s': function '%s' calls itself, through '%s'", loader->what,
-                    model->functions[callee].name, model->functions[f].name);
+                return sc_fail(SC_BAD_MODEL, "function '%s' calls itself, through '%s'", model->functions[callee].name,
+                    model->functions[f].name);
             }
             if (state[callee] == UNSEEN) {
                 stack[depth++] = callee;

@@ -13,18 +13,16 @@
 
 #define RAW_FIELD 9u
 
-static enum sc_status check_header(struct sc_loader *loader, const char *name, const Sc__Onnx__TensorProto *tensor)
+static enum sc_status check_header(const char *name, const Sc__Onnx__TensorProto *tensor)
 {
     if (!sc_type_valid(tensor->data_type)) {
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has the unknown element type %d", loader->what, name,
-            (int)tensor->data_type);
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' has the unknown element type %d", name, (int)tensor->data_type);
     }
     if (tensor->segment) {
-        return sc_fail(SC_UNSUPPORTED, "'%s': tensor '%s' is stored in segments", loader->what, name);
+        return sc_fail(SC_UNSUPPORTED, "tensor '%s' is stored in segments", name);
     }
     if (tensor->n_dims > SC_MAX_RANK) {
-        return sc_fail(SC_UNSUPPORTED, "'%s': tensor '%s' has rank %zu, want at most %d", loader->what, name,
-            tensor->n_dims, SC_MAX_RANK);
+        return sc_fail(SC_UNSUPPORTED, "tensor '%s' has rank %zu, want at most %d", name, tensor->n_dims, SC_MAX_RANK);
     }
     return sc_dims_check(name, (enum sc_type)tensor->data_type, (int)tensor->n_dims, tensor->dims);
 }
@@ -33,12 +31,12 @@ static enum sc_status take_raw(struct sc_loader *loader, const char *name, const
     size_t expected_bytes, struct sc_weight *weight)
 {
     if (weight->shape.type == SC_STRING) {
-        return sc_fail(SC_BAD_MODEL, "'%s': string tensor '%s' has raw_data", loader->what, name);
+        return sc_fail(SC_BAD_MODEL, "string tensor '%s' has raw_data", name);
     }
     if (payload->raw_bytes != expected_bytes) {
         char text[256];
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has %zu bytes of raw_data, want %zu for %s", loader->what, name,
-            payload->raw_bytes, expected_bytes, sc_tensor_text(&weight->shape, text, sizeof text));
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' has %zu bytes of raw_data, want %zu for %s", name, payload->raw_bytes,
+            expected_bytes, sc_tensor_text(&weight->shape, text, sizeof text));
     }
     weight->raw = loader->file.data + payload->raw;
     weight->raw_bytes = payload->raw_bytes;
@@ -88,7 +86,7 @@ static enum sc_status take_typed(
     const int64_t wanted = sc_value_count(type, sc_tensor_count(&weight->shape));
     if (payload->fields != 1u << field || payload->n_elements != wanted) {
         char text[256];
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has %lld values%s, want %lld for %s", loader->what, name,
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' has %lld values%s, want %lld for %s", name,
             (long long)payload->n_elements, payload->fields & ~(1u << field) ? " in another type's field" : "",
             (long long)wanted, sc_tensor_text(&weight->shape, text, sizeof text));
     }
@@ -109,7 +107,7 @@ static enum sc_status take_typed(
 enum sc_status sc_load_weight(
     struct sc_loader *loader, const char *name, const Sc__Onnx__TensorProto *tensor, struct sc_weight *weight)
 {
-    SC_TRY(check_header(loader, name, tensor));
+    SC_TRY(check_header(name, tensor));
     memset(weight, 0, sizeof *weight);
     weight->file = -1;
     sc_tensor_init(&weight->shape, (enum sc_type)tensor->data_type, (int)tensor->n_dims, tensor->dims);
@@ -127,7 +125,7 @@ enum sc_status sc_load_weight(
     const bool has_raw = payload.fields >> RAW_FIELD & 1 && (payload.raw_bytes > 0 || payload.n_elements == 0);
     payload.fields &= payload.n_elements == 0 ? 1u << RAW_FIELD : has_raw ? ~0u : ~(1u << RAW_FIELD);
     if (has_raw && payload.fields != 1u << RAW_FIELD) {
-        return sc_fail(SC_BAD_MODEL, "'%s': tensor '%s' has values in several fields, want one", loader->what, name);
+        return sc_fail(SC_BAD_MODEL, "tensor '%s' has values in several fields, want one", name);
     }
     if (count == 0 && payload.fields == 0) {
         weight->decoded = sc_arena_alloc(loader->arena, 0);
@@ -181,16 +179,16 @@ static int64_t dense_index(const struct sc_tensor *indices, const struct sc_tens
     return index;
 }
 
-static enum sc_status scatter(struct sc_loader *loader, const char *name, const struct sc_tensor *values,
-    const struct sc_tensor *indices, struct sc_tensor *dense)
+static enum sc_status scatter(
+    const char *name, const struct sc_tensor *values, const struct sc_tensor *indices, struct sc_tensor *dense)
 {
     const size_t width = sc_type_bytes(dense->type);
     int64_t last = -1;
     for (int64_t i = 0; i < values->dims[0]; i++) {
         const int64_t index = dense_index(indices, dense, i);
         if (index <= last) {
-            return sc_fail(SC_BAD_MODEL, "'%s': sparse tensor '%s': entry %lld of its indices is %s", loader->what,
-                name, (long long)i, index < 0 ? "outside its dims" : "not above the one before");
+            return sc_fail(SC_BAD_MODEL, "sparse tensor '%s': entry %lld of its indices is %s", name, (long long)i,
+                index < 0 ? "outside its dims" : "not above the one before");
         }
         memcpy((char *)dense->data + (size_t)index * width, (const char *)values->data + (size_t)i * width, width);
         last = index;
@@ -198,23 +196,23 @@ static enum sc_status scatter(struct sc_loader *loader, const char *name, const 
     return SC_OK;
 }
 
-static enum sc_status check_sparse(struct sc_loader *loader, const char *name, const struct sc_tensor *values,
-    const struct sc_tensor *indices, const struct sc_tensor *dense)
+static enum sc_status check_sparse(
+    const char *name, const struct sc_tensor *values, const struct sc_tensor *indices, const struct sc_tensor *dense)
 {
     const bool linear = indices->rank == 1;
     const bool rows = indices->rank == 2 && indices->dims[1] == dense->rank;
     if (values->rank != 1 || indices->type != SC_I64 || !(linear || rows) || indices->dims[0] != values->dims[0]) {
         char a[128], b[128];
         return sc_fail(SC_BAD_MODEL,
-            "'%s': sparse tensor '%s' has values %s and indices %s, want [n] and int64 [n] or [n,%d]", loader->what,
-            name, sc_tensor_text(values, a, sizeof a), sc_tensor_text(indices, b, sizeof b), dense->rank);
+            "sparse tensor '%s' has values %s and indices %s, want [n] and int64 [n] or [n,%d]", name,
+            sc_tensor_text(values, a, sizeof a), sc_tensor_text(indices, b, sizeof b), dense->rank);
     }
     if (dense->type == SC_STRING) {
-        return sc_fail(SC_UNSUPPORTED, "'%s': sparse tensor '%s' holds strings", loader->what, name);
+        return sc_fail(SC_UNSUPPORTED, "sparse tensor '%s' holds strings", name);
     }
     if (sc_tensor_bytes(dense) > MAX_SPARSE_BYTES) {
-        return sc_fail(SC_LIMIT, "'%s': sparse tensor '%s' has %zu bytes when expanded, want at most %zu", loader->what,
-            name, sc_tensor_bytes(dense), MAX_SPARSE_BYTES);
+        return sc_fail(SC_LIMIT, "sparse tensor '%s' has %zu bytes when expanded, want at most %zu", name,
+            sc_tensor_bytes(dense), MAX_SPARSE_BYTES);
     }
     return SC_OK;
 }
@@ -223,20 +221,20 @@ enum sc_status sc_load_sparse(
     struct sc_loader *loader, const char *name, const Sc__Onnx__SparseTensorProto *sparse, struct sc_weight *weight)
 {
     if (!sparse->values || !sparse->indices) {
-        return sc_fail(SC_BAD_MODEL, "'%s': sparse tensor '%s' has no values or no indices", loader->what, name);
+        return sc_fail(SC_BAD_MODEL, "sparse tensor '%s' has no values or no indices", name);
     }
     if (sparse->n_dims > SC_MAX_RANK) {
-        return sc_fail(SC_UNSUPPORTED, "'%s': sparse tensor '%s' has rank %zu, want at most %d", loader->what, name,
-            sparse->n_dims, SC_MAX_RANK);
+        return sc_fail(
+            SC_UNSUPPORTED, "sparse tensor '%s' has rank %zu, want at most %d", name, sparse->n_dims, SC_MAX_RANK);
     }
     struct sc_tensor values, indices, dense;
     SC_TRY(sc_load_tensor(loader, name, sparse->values, &values));
     SC_TRY(sc_load_tensor(loader, name, sparse->indices, &indices));
     SC_TRY(sc_dims_check(name, values.type, (int)sparse->n_dims, sparse->dims));
     sc_tensor_init(&dense, values.type, (int)sparse->n_dims, sparse->dims);
-    SC_TRY(check_sparse(loader, name, &values, &indices, &dense));
+    SC_TRY(check_sparse(name, &values, &indices, &dense));
     SC_TRY(sc_tensor_new(loader->arena, dense.type, dense.rank, dense.dims, &dense));
-    SC_TRY(scatter(loader, name, &values, &indices, &dense));
+    SC_TRY(scatter(name, &values, &indices, &dense));
     memset(weight, 0, sizeof *weight);
     weight->file = -1;
     weight->decoded = dense.data;

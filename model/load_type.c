@@ -60,8 +60,7 @@ static enum sc_status load_shape(
         return SC_OK;
     }
     if (shape->n_dim > SC_MAX_RANK) {
-        return sc_fail(SC_UNSUPPORTED, "'%s': value '%s' has rank %zu, want at most %d", loader->what, name,
-            shape->n_dim, SC_MAX_RANK);
+        return sc_fail(SC_UNSUPPORTED, "value '%s' has rank %zu, want at most %d", name, shape->n_dim, SC_MAX_RANK);
     }
     int64_t known[SC_MAX_RANK];
     for (size_t i = 0; i < shape->n_dim; i++) {
@@ -72,27 +71,24 @@ static enum sc_status load_shape(
     return sc_dims_check(name, fact->type, fact->rank, known);
 }
 
-static enum sc_status load_element(
-    struct sc_loader *loader, const char *name, const Sc__Onnx__TypeProto__Tensor *tensor, enum sc_type *type)
+static enum sc_status load_element(const char *name, const Sc__Onnx__TypeProto__Tensor *tensor, enum sc_type *type)
 {
     if (tensor->elem_type != 0 && !sc_type_valid(tensor->elem_type)) {
-        return sc_fail(SC_BAD_MODEL, "'%s': value '%s' has the unknown element type %d", loader->what, name,
-            (int)tensor->elem_type);
+        return sc_fail(SC_BAD_MODEL, "value '%s' has the unknown element type %d", name, (int)tensor->elem_type);
     }
     *type = (enum sc_type)tensor->elem_type;
     return SC_OK;
 }
 
 /* What a sequence or optional has inside: the kind of its items, and the element type of the innermost tensor. */
-static enum sc_status load_inside(
-    struct sc_loader *loader, const char *name, const Sc__Onnx__TypeProto *type, struct sc_fact *fact)
+static enum sc_status load_inside(const char *name, const Sc__Onnx__TypeProto *type, struct sc_fact *fact)
 {
     for (int depth = 0; type && depth < SC_MAX_NESTING; depth++) {
         enum sc_kind kind = SC_KIND_NONE;
         const Sc__Onnx__TypeProto *inner = NULL;
         if (type->value_case == SC__ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && type->tensor_type) {
             kind = SC_KIND_TENSOR;
-            SC_TRY(load_element(loader, name, type->tensor_type, &fact->type));
+            SC_TRY(load_element(name, type->tensor_type, &fact->type));
         } else if (type->value_case == SC__ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE && type->sequence_type) {
             kind = SC_KIND_SEQUENCE;
             inner = type->sequence_type->elem_type;
@@ -116,14 +112,14 @@ enum sc_status sc_load_type(
     switch (type->value_case) {
     case SC__ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
         fact->kind = SC_KIND_TENSOR;
-        SC_TRY(load_element(loader, name, type->tensor_type, &fact->type));
+        SC_TRY(load_element(name, type->tensor_type, &fact->type));
         return load_shape(loader, name, type->tensor_type->shape, fact);
     case SC__ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
         fact->kind = SC_KIND_SEQUENCE;
-        return load_inside(loader, name, type->sequence_type->elem_type, fact);
+        return load_inside(name, type->sequence_type->elem_type, fact);
     case SC__ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
         fact->kind = SC_KIND_OPTIONAL;
-        return load_inside(loader, name, type->optional_type->elem_type, fact);
+        return load_inside(name, type->optional_type->elem_type, fact);
     default: /* maps, sparse and opaque values: nothing is known; the operators that make them say that they are not run
               */
         return SC_OK;

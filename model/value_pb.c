@@ -13,7 +13,9 @@
 static enum sc_status read_tensor(struct sc_loader *loader, const Sc__Onnx__TensorProto *proto, struct sc_value *value)
 {
     struct sc_tensor tensor;
-    SC_TRY(sc_load_tensor(loader, sc_or_empty(proto->name), proto, &tensor));
+    if (sc_load_tensor(loader, sc_or_empty(proto->name), proto, &tensor) != SC_OK) {
+        return sc_fail_in("'%s'", loader->what);
+    }
     value->kind = SC_KIND_TENSOR;
     value->u.tensor = tensor;
     return SC_OK;

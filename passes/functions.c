@@ -310,5 +310,5 @@ enum sc_status sc_pass_functions(struct sc_model *model)
         status = run_job(&x, job);
     }
     sc_arena_release(&x.scratch);
-    return status;
+    return status == SC_OK || !model->path ? status : sc_fail_in("'%s'", model->path);
 }

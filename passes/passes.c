@@ -4,12 +4,8 @@
 
 #include "ops/schema.h"
 
-enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options)
+static enum sc_status rewrite(struct sc_model *model, const struct sc_pass_options *options)
 {
-    const struct sc_pass_options none = {0};
-    options = options ? options : &none;
-    sc_pass_defaults(model->graph, options->given);
-    SC_TRY(sc_pass_functions(model));
     SC_TRY(sc_check_graph(model->graph));
     if (!(options->without & SC_PASS_BRANCHES)) {
         SC_TRY(sc_pass_branches(model, options));
@@ -29,7 +25,22 @@ enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_ker
     return without & SC_PASS_DEAD ? SC_OK : sc_pass_dead(graph);
 }
 
+/* Passes tell the node; the file is put before it. */
+static enum sc_status name_file(const struct sc_model *model, enum sc_status status)
+{
+    return status == SC_OK || !model->path ? status : sc_fail_in("'%s'", model->path);
+}
+
+enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options)
+{
+    const struct sc_pass_options none = {0};
+    options = options ? options : &none;
+    sc_pass_defaults(model->graph, options->given);
+    SC_TRY(sc_pass_functions(model));
+    return name_file(model, rewrite(model, options));
+}
+
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels)
 {
-    return sc_passes_run_without(model, kernels, 0);
+    return name_file(model, sc_passes_run_without(model, kernels, 0));
 }

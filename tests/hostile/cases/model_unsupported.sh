@@ -12,13 +12,13 @@ $head
 node Frobnicate x -> y
 out y float 2 3
 END
-everywhere "node 'y' \(Frobnicate\): .*"
+everywhere "'bad.onnx': node 'y' \(Frobnicate\): .*"
 model << END
 $head
 node Relu@com.example x -> y
 out y float 2 3
 END
-everywhere "node 'y' \(Relu\): .*com.example.*"
+everywhere "'bad.onnx': node 'y' \(Relu\): .*com.example.*"
 model << END
 ir 10
 opset ai.onnx 99
@@ -47,45 +47,45 @@ $head
 node Relu x,x -> y
 out y float 2 3
 END
-everywhere "node 'y' \(Relu\): .*2 inputs.*"
+everywhere "'bad.onnx': node 'y' \(Relu\): .*2 inputs.*"
 model << END
 $head
 node Relu nothing -> y
 out y float 2 3
 END
-everywhere "node 'y' \(Relu\): input 'nothing' .*"
+everywhere "'bad.onnx': node 'y' \(Relu\): input 'nothing' .*"
 model << END
 $head
 node Relu x -> y slope=f:1
 out y float 2 3
 END
-everywhere "node 'y' \(Relu\): .*'slope'.*"
+everywhere "'bad.onnx': node 'y' \(Relu\): .*'slope'.*"
 model << END
 $head
 node Softmax x -> y axis=s:last
 out y float 2 3
 END
-everywhere "node 'y' \(Softmax\): .*'axis'.*"
+everywhere "'bad.onnx': node 'y' \(Softmax\): .*'axis'.*"
 model << END
 $head
 node Softmax x -> y axis=i:7
 out y float 2 3
 END
-everywhere "node 'y' \(Softmax\): .*axis.*7.*"
+everywhere "'bad.onnx': node 'y' \(Softmax\): .*axis.*7.*"
 model << END
 $head
 weight w float 4 5
 node MatMul x,w -> y
 out y float 2 5
 END
-everywhere "node 'y' \(MatMul\): .*"
+everywhere "'bad.onnx': node 'y' \(MatMul\): .*"
 model << END
 $head
 weight w int64 3 = 1
 node Add x,w -> y
 out y float 2 3
 END
-everywhere "node 'y' \(Add\): .*"
+everywhere "'bad.onnx': node 'y' \(Add\): .*"
 model << END
 $head
 node Relu x -> y
@@ -99,7 +99,7 @@ node Relu z -> y
 node Relu y -> z
 out z float 2 3
 END
-everywhere "node 'y' \(Relu\): input 'z' .*"
+everywhere "'bad.onnx': node 'y' \(Relu\): input 'z' .*"
 model << END
 $head
 node Relu x -> y

@@ -30,7 +30,7 @@ for n in 1 2 3; do
     for name in cut differs empty_set model_cut no_input no_output no_set shape; do
         [ "$(grep -c "^FAIL all/$name: .*" ../out)" = 1 ] || complain $n "not one line for $name" verify all
     done
-    grep -q "^SKIP all/unknown: node 'y' (Frobnicate): " ../out || complain $n "no line for unknown" verify all
+    grep -q "^SKIP all/unknown: 'all/unknown/model.onnx': node 'y' (Frobnicate): " ../out || complain $n "no line for unknown" verify all
     sed '/^FAIL\|^SKIP/!d' ../out > "../told.$n"
     cmp -s ../told.1 "../told.$n" || complain $n "other lines than on one rank" verify all
 done
