@@ -66,6 +66,25 @@ static enum sc_status draw(struct sc_planner_run *run, const struct sc_fact *fac
     return html ? sc_picture_write(&picture, sc_picture_html, html) : SC_OK;
 }
 
+/* --annotate: the file again, with the stage of each node. */
+static enum sc_status annotate(struct sc_planner_run *run, const char *path)
+{
+    struct sc_model *model;
+    SC_TRY(sc_model_open(run->model->path, &model));
+    enum sc_status status = SC_OK;
+    for (int i = model->n_file_nodes; i < run->plan->n_nodes; i++) {
+        if (run->plan->stage_of[i] >= 0) {
+            status = sc_fail(SC_UNSUPPORTED,
+                "'%s' calls functions or has branches that become nodes of stages: give --plan instead of annotations",
+                model->path);
+        }
+    }
+    const struct sc_write_options options = {.n_stages = run->plan->n_stages, .stages = run->plan->stage_of};
+    status = status == SC_OK ? sc_model_write(model, model->graph, path, &options) : status;
+    sc_model_close(model);
+    return status;
+}
+
 static void note_dims(const struct sc_planner_run *run)
 {
     if (run->open_dims && run->open_dims[0]) {
@@ -75,7 +94,7 @@ static void note_dims(const struct sc_planner_run *run)
 
 static enum sc_status compare(struct sc_planner_run *run, const struct sc_planning *planning, const bool *is_state)
 {
-    static const char *const others[] = {"output", "dot", "html", "plan", "random-plan"};
+    static const char *const others[] = {"output", "dot", "html", "annotate", "plan", "random-plan"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (sc_options_given(run->app->options, others[i])) {
             return sc_fail(SC_BAD_USAGE, "options '--compare' and '--%s' exclude each other", others[i]);
@@ -105,6 +124,9 @@ static enum sc_status plan(struct sc_planner_run *run)
     bool *is_state;
     const char *table;
     SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
+    if (n_stages == 0 && run->model->file_node_stages) {
+        planning.n_ranks = run->model->n_file_nodes; /* one for each stage that it asks for */
+    }
     bool *given = sc_arena_array(&run->arena, (size_t)run->model->graph->n_inputs + 1, sizeof *given);
     if (!given) {
         return SC_NO_MEMORY;
@@ -129,6 +151,8 @@ static enum sc_status plan(struct sc_planner_run *run)
     if (path) {
         SC_TRY(write_plan(run, path));
     }
+    const char *annotated = sc_options_text(options, "annotate");
+    SC_TRY(annotated ? annotate(run, annotated) : SC_OK);
     SC_TRY(draw(run, facts, is_state));
     fputs(table, stdout);
     note_dims(run);

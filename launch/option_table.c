@@ -105,6 +105,8 @@ static const struct sc_option_row options[] = {
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
     {"compare", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(PLAN),
         "a line for each number of stages up to -pp: the plan, its bound, and random plans beside it"},
+    {"annotate", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN),
+        "write the model with each node's stage (pipeline_stage of ONNX IR 11), which runs then follow"},
     {"dot", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan for graphviz"},
     {"html", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan as a web page"},
     {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(VERIFY) | BIT(BENCH),

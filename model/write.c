@@ -7,7 +7,7 @@
 
 #include "model/load.h"
 
-enum { OLDEST_WRITTEN_IR = 4, COPIED_BYTES = 4 << 20 };
+enum { OLDEST_WRITTEN_IR = 4, ANNOTATED_IR = 11, COPIED_BYTES = 4 << 20 };
 
 /* What protobuf-c packs goes to a file. */
 struct sink {
@@ -124,6 +124,33 @@ static enum sc_status write_functions(struct sc_writer *writer, Sc__Onnx__ModelP
     return SC_OK;
 }
 
+/* One configuration with a device for each stage. */
+static enum sc_status write_devices(struct sc_writer *writer, int n_stages, Sc__Onnx__ModelProto *proto)
+{
+    Sc__Onnx__DeviceConfigurationProto *configuration = sc_arena_alloc(writer->arena, sizeof *configuration);
+    char **names = sc_arena_array(writer->arena, (size_t)n_stages, sizeof *names);
+    proto->configuration = sc_arena_array(writer->arena, 1, sizeof *proto->configuration);
+    if (!configuration || !names || !proto->configuration) {
+        return SC_NO_MEMORY;
+    }
+    for (int s = 0; s < n_stages; s++) {
+        names[s] = sc_arena_printf(writer->arena, "stage %d", s);
+        if (!names[s]) {
+            return SC_NO_MEMORY;
+        }
+    }
+    sc__onnx__device_configuration_proto__init(configuration);
+    configuration->name = sc_write_text(SC_WRITE_CONFIGURATION);
+    configuration->has_num_devices = 1;
+    configuration->num_devices = n_stages;
+    configuration->n_device = (size_t)n_stages;
+    configuration->device = names;
+    proto->configuration[0] = configuration;
+    proto->n_configuration = 1;
+    proto->ir_version = proto->ir_version < ANNOTATED_IR ? ANNOTATED_IR : proto->ir_version;
+    return SC_OK;
+}
+
 static enum sc_status write_model(struct sc_writer *writer, const struct sc_graph *graph, Sc__Onnx__ModelProto *proto)
 {
     const struct sc_model *model = writer->model;
@@ -210,9 +237,16 @@ enum sc_status sc_model_write(const struct sc_model *model, const struct sc_grap
     if (model->remote) {
         return sc_fail(SC_UNSUPPORTED, "'%s' cannot be written by a process that has not its file", model->path);
     }
+    if (options && options->stages) {
+        writer.annotated = graph;
+        writer.stages = options->stages;
+    }
     enum sc_status status = writer.location ? data_path_of(&writer, path, &data_path) : SC_OK;
     if (status == SC_OK) {
         status = write_model(&writer, graph, &proto);
+    }
+    if (status == SC_OK && writer.annotated) {
+        status = write_devices(&writer, options->n_stages, &proto);
     }
     if (status == SC_OK) {
         status = write_files(&writer, &proto, path, data_path);

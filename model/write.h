@@ -6,6 +6,8 @@
 #include "model/model.h"
 #include "model/proto/onnx.pb-c.h"
 
+#define SC_WRITE_CONFIGURATION "pipeline" /* the name of the configuration that stages are of */
+
 /* Values that go to the file of external data: `data` lies in memory or in a mapped file. */
 struct sc_written_part {
     const void *data;
@@ -21,6 +23,8 @@ struct sc_writer {
     const struct sc_opset *opsets;
     bool calls; /* a node written so far calls a function */
     const char *location; /* of external data; NULL: values are in the model */
+    const struct sc_graph *annotated; /* whose nodes get `stages`; NULL: none */
+    const int *stages;
     size_t n_parts, cap_parts, data_bytes;
     struct sc_written_part *parts;
 };

@@ -58,6 +58,23 @@ static enum sc_status write_node(
     return sc_write_attributes(writer, node->n_attributes, node->attributes, &proto->attribute);
 }
 
+/* IR 11: the stage of a node, under the one configuration that write.c names. */
+static enum sc_status annotate(struct sc_writer *writer, int stage, Sc__Onnx__NodeProto *proto)
+{
+    Sc__Onnx__NodeDeviceConfigurationProto *configuration = sc_arena_alloc(writer->arena, sizeof *configuration);
+    proto->device_configurations = sc_arena_array(writer->arena, 1, sizeof *proto->device_configurations);
+    if (!configuration || !proto->device_configurations) {
+        return SC_NO_MEMORY;
+    }
+    sc__onnx__node_device_configuration_proto__init(configuration);
+    configuration->configuration_id = sc_write_text(SC_WRITE_CONFIGURATION);
+    configuration->has_pipeline_stage = 1;
+    configuration->pipeline_stage = stage;
+    proto->device_configurations[0] = configuration;
+    proto->n_device_configurations = 1;
+    return SC_OK;
+}
+
 enum sc_status sc_write_nodes(
     struct sc_writer *writer, const struct sc_graph *graph, size_t *n, Sc__Onnx__NodeProto ***nodes)
 {
@@ -69,6 +86,8 @@ enum sc_status sc_write_nodes(
     for (int i = 0; i < graph->n_nodes; i++) {
         if (!graph->nodes[i].dead) {
             SC_TRY(write_node(writer, graph, &graph->nodes[i], &(*nodes)[*n]));
+            const int stage = graph == writer->annotated ? writer->stages[i] : -1;
+            SC_TRY(stage >= 0 ? annotate(writer, stage, (*nodes)[*n]) : SC_OK);
             (*n)++;
         }
     }

@@ -46,6 +46,10 @@ enum sc_status sc_plan_order(struct sc_plan *plan, const struct sc_graph *graph,
 enum sc_status sc_plan_write(const struct sc_plan *plan, const struct sc_model *model, char **text);
 enum sc_status sc_plan_read(const char *path, const struct sc_model *model, struct sc_plan **plan);
 
+/* What the model file's own annotations say (model->file_node_stages is not NULL): stage k on rank k, or runs of stages
+ * on a rank when there are fewer. SC_BAD_INPUT names a stage number that makes no sense, and as sc_plan_order does. */
+enum sc_status sc_plan_annotated(const struct sc_model *model, int n_ranks, struct sc_plan **plan);
+
 /* As flat bytes (malloc), for the broadcast from rank 0; both ends have the same byte order. Unpacking checks as much
  * as reading does. */
 enum sc_status sc_plan_pack(const struct sc_plan *plan, void **bytes, size_t *n_bytes);

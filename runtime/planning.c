@@ -166,11 +166,13 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     options.costs.state_bytes = state_bytes;
     options.costs.is_state = is_state;
     options.kernels = planning->kernels;
-    if (!planning->plan_path) {
+    const bool annotated = model->file_node_stages && planning->n_stages == 0 && !planning->random;
+    if (!planning->plan_path && !annotated) {
         return sc_partition(model, graph, *facts, &options, plan);
     }
     struct sc_plan *read;
-    SC_TRY(sc_plan_read(planning->plan_path, model, &read));
+    SC_TRY(planning->plan_path ? sc_plan_read(planning->plan_path, model, &read)
+                               : sc_plan_annotated(model, planning->n_ranks, &read));
     const enum sc_status status = sc_plan_predict(read, graph, *facts, &options.costs, planning->kernels);
     if (status != SC_OK) {
         sc_plan_free(read);
