@@ -8,6 +8,7 @@
 
 #include "decode/context.h"
 #include "decode/decoder_parts.h"
+#include "decode/last_row.h"
 #include "decode/rewrite.h"
 #include "ops/kernels/kernels.h"
 
@@ -91,6 +92,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     if (decoder->logits < 0) {
         return sc_fail(SC_UNSUPPORTED, "the model has no output 'logits': it does not generate text");
     }
+    SC_TRY(sc_decode_last_row(decoder->model, decoder->logits));
     const struct sc_fact *fact = &graph->values[decoder->logits].fact;
     decoder->n_vocabulary = fact->rank == 3 ? fact->dims[2] : 0;
     if (decoder->n_vocabulary <= 0) {
