@@ -8,6 +8,7 @@
 #include "launch/app.h"
 #include "launch/help.h"
 #include "launch/mpirun.h"
+#include "ops/nn/image.h"
 
 struct command {
     enum sc_status (*run)(struct sc_app *app);
@@ -53,7 +54,7 @@ static int print_text(struct sc_app *app)
     } else if (sc_options_flag(options, "help")) {
         sc_help_command(stdout, (enum sc_command)options->command);
     } else {
-        printf("stagecoach %s\n", SC_VERSION);
+        printf("stagecoach %s\nimages: %s\n", SC_VERSION, sc_image_formats());
     }
     status = status == SC_OK ? sc_app_flush() : status;
     if (status != SC_OK) {

@@ -21,6 +21,7 @@ static const struct sc_family_entry entries[] = {
     {"GlobalMaxPool", sc_ops_nn_pool},
     {"GridSample", sc_ops_nn_grid_sample},
     {"GroupNormalization", sc_ops_nn_channel_norm},
+    {"ImageDecoder", sc_ops_nn_image_decoder},
     {"InstanceNormalization", sc_ops_nn_channel_norm},
     {"LRN", sc_ops_nn_axis_norm},
     {"LSTM", sc_ops_nn_recurrent},

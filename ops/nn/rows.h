@@ -17,6 +17,7 @@ extern const struct sc_op sc_ops_nn_dropout[];
 extern const struct sc_op sc_ops_nn_flex_attention[];
 extern const struct sc_op sc_ops_nn_gemm[];
 extern const struct sc_op sc_ops_nn_grid_sample[];
+extern const struct sc_op sc_ops_nn_image_decoder[];
 extern const struct sc_op sc_ops_nn_linear_attention[];
 extern const struct sc_op sc_ops_nn_loss[];
 extern const struct sc_op sc_ops_nn_matmul[];
