@@ -264,6 +264,47 @@ def whisper():
     return pair_of(WhisperForConditionalGeneration(config), ["input_features", "decoder_input_ids"], feeds)
 
 
+def of_config(kind, config, **sizes):
+    """A family of transformers for Optimum, which makes its own inputs."""
+
+    def make():
+        import transformers
+        model = getattr(transformers, kind)(getattr(transformers, config)(**sizes))
+        return Family(Logits(model, []), {}, {}, [])
+
+    return make
+
+
+ENCODER_DECODER = dict(d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+                       decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32)
+DETR_BACKBONE = dict(model_type="resnet", embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1],
+                     out_features=["stage4"])
+MORE = {
+    "mistral": of_config("MistralForCausalLM", "MistralConfig", **SMALL, **ROTARY, sliding_window=16),
+    "gemma2": of_config("Gemma2ForCausalLM", "Gemma2Config", **SMALL, **ROTARY, head_dim=8, sliding_window=16),
+    "phi3": of_config("Phi3ForCausalLM", "Phi3Config", **SMALL, **ROTARY, pad_token_id=0),
+    "falcon": of_config("FalconForCausalLM", "FalconConfig", vocab_size=96, hidden_size=32, num_hidden_layers=2,
+                        num_attention_heads=4, bos_token_id=0, eos_token_id=0),
+    "opt": of_config("OPTForCausalLM", "OPTConfig", vocab_size=96, hidden_size=32, word_embed_proj_dim=32, ffn_dim=64,
+                     num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=160),
+    "bloom": of_config("BloomForCausalLM", "BloomConfig", vocab_size=96, hidden_size=32, n_layer=2, n_head=4),
+    "gpt_neox": of_config("GPTNeoXForCausalLM", "GPTNeoXConfig", **SMALL, max_position_embeddings=160),
+    "bart": of_config("BartForConditionalGeneration", "BartConfig", **ENCODER_DECODER, vocab_size=96,
+                      max_position_embeddings=64, bos_token_id=0, eos_token_id=2, pad_token_id=1, decoder_start_token_id=2,
+                      forced_eos_token_id=2),
+    "deberta_v2": of_config("DebertaV2Model", "DebertaV2Config", **SMALL, max_position_embeddings=64,
+                            relative_attention=True, pos_att_type=["p2c", "c2p"]),
+    "convnext": of_config("ConvNextForImageClassification", "ConvNextConfig", hidden_sizes=[8, 16, 24, 32],
+                          depths=[1, 1, 1, 1], num_labels=10),
+    "detr": of_config("DetrForObjectDetection", "DetrConfig", **ENCODER_DECODER, num_queries=5,
+                      use_timm_backbone=False, use_pretrained_backbone=False, backbone=None,
+                      backbone_config=DETR_BACKBONE),
+    "clip": of_config("CLIPModel", "CLIPConfig", projection_dim=16,
+                      text_config=dict(**SMALL, max_position_embeddings=16, projection_dim=16),
+                      vision_config=dict(**NARROW, image_size=32, patch_size=8, projection_dim=16)),
+}
+
+
 def settle(module):
     """Seeded weights under which every layer's output is about as large as its input."""
     torch.manual_seed(20261129)
@@ -286,5 +327,6 @@ def settle(module):
     return module.eval()
 
 
-FAMILIES = {make.__name__: make for make in (resnet, mobilenet_v3, efficientnet, inception, unet, vit, vit_hf, swin, bert, gpt2, gpt2_eager,
-                                             llama, qwen2, mixtral, qwen3_moe, t5, whisper)}
+FAMILIES = {make.__name__: make
+            for make in (resnet, mobilenet_v3, efficientnet, inception, unet, vit, vit_hf, swin, bert, gpt2, gpt2_eager,
+                         llama, qwen2, mixtral, qwen3_moe, t5, whisper)} | MORE

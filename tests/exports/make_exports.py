@@ -59,9 +59,22 @@ OPTIMUM = [  # (family, task, opset)
     ("qwen3_moe", "text-generation-with-past", 18),
     ("t5", "text2text-generation-with-past", 15),
     ("whisper", "automatic-speech-recognition-with-past", 14),
+    ("mistral", "text-generation-with-past", 15),
+    ("gemma2", "text-generation-with-past", 19),
+    ("phi3", "text-generation-with-past", 18),
+    ("falcon", "text-generation-with-past", 14),
+    ("opt", "text-generation-with-past", 17),
+    ("bloom", "text-generation-with-past", 16),
+    ("gpt_neox", "text-generation-with-past", 15),
+    ("bart", "text2text-generation-with-past", 17),
+    ("deberta_v2", "feature-extraction", 13),
+    ("convnext", "image-classification", 12),
+    ("detr", "object-detection", 16),
+    ("clip", "zero-shot-image-classification", 15),
 ]
 # What Optimum's inputs are at each data set: sizes by the words of their dims.
-FIXED = dict(num_channels=3, height=32, width=32, feature_size=16, encoder_sequence_length_out=24)
+FIXED = dict(num_channels=3, height=32, width=32, feature_size=16, encoder_sequence_length_out=24, text_batch_size=2,
+             image_batch_size=3)
 SIZES = [
     dict(batch_size=1, sequence_length=5, past_sequence_length=0, decoder_sequence_length=4, past_decoder_sequence_length=1,
          encoder_sequence_length=6),

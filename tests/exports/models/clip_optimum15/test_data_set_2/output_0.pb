@@ -1,0 +1,1 @@
+Blogits_per_imageJc‡,¿ÕœO¿	ý'¿zFF¿_°¿v)¿

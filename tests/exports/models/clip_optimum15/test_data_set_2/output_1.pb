@@ -1,0 +1,1 @@
+Blogits_per_textJc‡,¿	ý'¿_°¿ÕœO¿zFF¿v)¿
