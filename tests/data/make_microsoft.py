@@ -139,6 +139,67 @@ case("causal_conv_first", n=3, k=3, past=False, bias=False)(causal_conv)
 case("causal_conv_dilation", n=6, k=3, dilation=2)(causal_conv)
 
 
+# Norms and functions of elements
+
+def skip_norm(random, op, bias=False, beta=True, spread=False, sums=True, kind=np.float32, shape=(2, 3, 20)):
+    x, skip = f32(random, *shape).astype(kind), f32(random, *(shape[1:] if spread else shape)).astype(kind)
+    vectors = [f32(random, shape[-1]).astype(kind) for _ in range(3)]
+    rest = [vectors[1] if beta else None] if op == "SkipLayerNormalization" else []
+    inputs = [x, skip, vectors[0], *rest, vectors[2] if bias else None]
+    return op, inputs, {"epsilon": 1e-5}, ["y0", "", "", "y3"] if sums else 1, ()
+
+
+for op, short in (("SkipLayerNormalization", "skip_norm"), ("SkipSimplifiedLayerNormalization", "skip_simplified")):
+    case(short, op=op)(skip_norm)
+    case(short + "_bias", op=op, bias=True, sums=False)(skip_norm)
+    case(short + "_spread", op=op, spread=True)(skip_norm)
+    case(short + "_flat", op=op, shape=(5, 33))(skip_norm)
+    case("half_" + short, op=op, bias=True, kind=np.float16)(skip_norm)
+case("skip_norm_no_beta", op="SkipLayerNormalization", beta=False, bias=True)(skip_norm)
+
+
+def elements(random, op, n_bias=0, shape=(3, 37), kind=np.float32, **attributes):
+    return op, [f32(random, *shape, scale=3).astype(kind)] + [f32(random, shape[-1]).astype(kind)] * n_bias, attributes, 1, ()
+
+
+for name, fixed in {"gelu": dict(op="Gelu"), "bias_gelu": dict(op="BiasGelu", n_bias=1), "fast_gelu": dict(op="FastGelu"),
+                    "fast_gelu_bias": dict(op="FastGelu", n_bias=1), "quick_gelu": dict(op="QuickGelu"),
+                    "quick_gelu_alpha": dict(op="QuickGelu", alpha=0.5)}.items():
+    case(name, **fixed)(elements)
+
+
+def gather_blocks(random, bits=4, rows=7, width=48, block=16, zeros=False, ids=((3, -1, 0), (6, 6, 2)), kind=np.float32):
+    blocks, packed = -(-width // block), width * bits // 8
+    data = random.integers(0, 256, (rows, packed), np.uint8)
+    points = random.integers(0, 256, (rows, -(-blocks * bits // 8)), np.uint8) if zeros else None
+    scales = random.uniform(0.01, 0.1, (rows, blocks)).astype(kind)
+    return "GatherBlockQuantized", [data, np.array(ids, np.int64), scales, points], {"bits": bits, "block_size": block}, 1, (0, 2, 3)
+
+
+for bits in (4, 8):
+    case(f"gather_blocks_{bits}", bits=bits)(gather_blocks)
+    case(f"gather_blocks_{bits}_zeros", bits=bits, zeros=True)(gather_blocks)
+case("gather_blocks_last_short", width=40)(gather_blocks)
+
+
+def attention(random, batch=2, n=4, inner=24, heads=3, width=8, past=0, mask=None, **attributes):
+    hidden = heads * width
+    inputs = [f32(random, batch, n, inner), f32(random, inner, 3 * hidden, scale=0.3), f32(random, 3 * hidden), None, None]
+    if mask == "lengths":
+        inputs[3] = np.array([n, n - 1][:batch], np.int32)
+    elif mask == "flags":
+        inputs[3] = (random.random((batch, past + n)) > 0.3).astype(np.int32)
+        inputs[3][:, 0] = 1
+    if past:
+        inputs[4] = f32(random, 2, batch, heads, past, width)
+    return "Attention", inputs, dict(num_heads=heads, **attributes), 2 if past else 1, (1, 2)
+
+
+for name, fixed in {"plain": {}, "causal": dict(unidirectional=1), "past": dict(past=5, unidirectional=1), "lengths": dict(mask="lengths"),
+                    "flags": dict(mask="flags", past=3, unidirectional=1), "scale": dict(scale=0.25)}.items():
+    case("attention_" + name, **fixed)(attention)
+
+
 def write(folder, name, model, arrays, wanted):
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
