@@ -11,8 +11,9 @@
 
 #define DASHES 60 /* Open MPI draws 74 or more */
 
-static void put(const struct sc_mpirun_output *output, const char *data, size_t bytes)
+static void put(struct sc_mpirun_output *output, const char *data, size_t bytes)
 {
+    output->spoke = output->spoke || bytes > 0;
     while (bytes > 0) {
         const ssize_t n = write(output->fd, data, bytes);
         if (n < 0 && errno != EINTR) {
@@ -32,7 +33,7 @@ static void flush(struct sc_mpirun_output *output)
 }
 
 /* A rank's line that got into a block goes through whatever becomes of the block. */
-static void put_own_lines(const struct sc_mpirun_output *output)
+static void put_own_lines(struct sc_mpirun_output *output)
 {
     for (const char *line = output->held; line && *line;) {
         const char *end = strchr(line, '\n');
@@ -183,5 +184,9 @@ void sc_mpirun_output_end(struct sc_mpirun_output *output)
         end_block(output);
     } else {
         flush(output);
+    }
+    static const char silent[] = "stagecoach: a rank ended before it could say why; mpirun does not name it\n";
+    if (output->failed && !output->spoke) { /* killed before MPI knew it */
+        put(output, silent, sizeof silent - 1);
     }
 }

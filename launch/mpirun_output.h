@@ -18,6 +18,7 @@ struct sc_mpirun_output {
     int killed_by; /* the signal that ended a rank; 0: none has been */
     bool bar; /* a rank's progress bar is on the screen */
     bool failed; /* mpirun has said that a rank ended with an error */
+    bool spoke; /* something has gone through */
     size_t n_held; /* bytes of a line of dashes or a block, not yet written */
     size_t line; /* where its last line begins */
     char held[8192];

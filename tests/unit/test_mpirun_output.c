@@ -64,6 +64,12 @@ static void lines_of_ranks_go_through(void **state)
     comes_out(RULE, RULE); /* never closed */
 }
 
+static void a_job_does_not_end_without_a_word(void **state)
+{
+    (void)state;
+    comes_out(NON_ZERO, "stagecoach: a rank ended before it could say why; mpirun does not name it\n");
+}
+
 static void unfinished_lines_are_not_held_back(void **state)
 {
     (void)state;
@@ -159,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_ranks_go_through),
+        cmocka_unit_test(a_job_does_not_end_without_a_word),
         cmocka_unit_test(unfinished_lines_are_not_held_back),
         cmocka_unit_test(failure_of_a_rank_is_not_said_twice),
         cmocka_unit_test(killed_rank_is_named_in_one_line),
