@@ -175,10 +175,11 @@ static double align_bin(const struct job *job, int64_t plane, const struct sampl
     const double n = rows->n * columns->n;
     const bool outside = rows->end - rows->first < rows->n || columns->end - columns->first < columns->n;
     double sum = 0.0, most = outside ? 0.0 : -INFINITY;
-    for (double i = rows->first; i < rows->end; i++) {
-        for (double j = columns->first; j < columns->end; j++) {
-            const double value =
-                pixel(job, plane, rows->start + (i + 0.5) * rows->step, columns->start + (j + 0.5) * columns->step);
+    for (int64_t i = 0; i < (int64_t)(rows->end - rows->first); i++) {
+        for (int64_t j = 0; j < (int64_t)(columns->end - columns->first); j++) {
+            const double y = rows->start + (rows->first + (double)i + 0.5) * rows->step;
+            const double x = columns->start + (columns->first + (double)j + 0.5) * columns->step;
+            const double value = pixel(job, plane, y, x);
             sum += value;
             most = larger(most, value);
         }
