@@ -156,7 +156,8 @@ static void bench(const struct sc_kernels *kernels, const char *name, const stru
         struct sc_arena arena = {0};
         const int64_t out = (s->size - 1) / s->stride + 1;
         const double seconds = best_seconds(new_call(&arena, kernels, s));
-        const double work = 2e-9 * (double)(out * out * s->maps * (s->channels / s->groups) * s->kernel * s->kernel);
+        const int64_t depth = s->channels / s->groups;
+        const double work = 2e-9 * (double)(out * out * s->maps * depth * s->kernel * s->kernel);
         printf("%9lld %5lld %6lld %6lld %6lld %6lld %5d | %8.1f %8.1f %7.0f %%\n", (long long)s->channels,
             (long long)s->size, (long long)s->maps, (long long)s->kernel, (long long)s->stride, (long long)s->groups,
             s->times, 1e6 * seconds, work / seconds, 100 * work / seconds / speed);
