@@ -8,6 +8,10 @@
 
 _Static_assert(sizeof(struct sc_buffer) <= SC_BUFFER_HEADER, "a buffer's header fits before its data");
 
+/* Buffers are made by so many. One comes back when its receiver has done with it, which may be late by a step: a decode
+ * step, which has one or two on the way, then still finds one and allocates nothing. */
+enum { GROWTH = 4 };
+
 /* Bytes of header and data. */
 static size_t size_for(size_t bytes)
 {
@@ -47,11 +51,12 @@ static void drop(const struct sc_pool *pool, struct sc_buffer *buffer)
     }
 }
 
-/* The slot of the smallest free buffer that fits, else of the largest free one, else -1. */
+/* The slot of the smallest free buffer that fits, else of the largest free one, else -1. Equal ones take turns. */
 static int find_free(const struct sc_pool *pool, size_t bytes)
 {
     int best = -1;
-    for (int i = 0; i < pool->n_buffers; i++) {
+    for (int k = 0; k < pool->n_buffers; k++) {
+        const int i = (pool->last + 1 + k) % pool->n_buffers;
         const struct sc_buffer *buffer = pool->buffers[i];
         if (!buffer->is_free) {
             continue;
@@ -70,31 +75,52 @@ static int find_free(const struct sc_pool *pool, size_t bytes)
     return best;
 }
 
+/* Makes room for `bytes` in a pool that is not full: GROWTH buffers while there is memory for them. Returns the first. */
+static int grow(struct sc_pool *pool, size_t bytes)
+{
+    const int first = pool->n_buffers;
+    while (pool->n_buffers < SC_LINK_BUFFERS && pool->n_buffers < first + GROWTH) {
+        struct sc_buffer *made = make(pool, bytes);
+        if (!made) {
+            break;
+        }
+        pool->buffers[pool->n_buffers++] = made;
+    }
+    return pool->n_buffers > first ? first : -1;
+}
+
+/* A free buffer at the bound, which is too small, becomes a larger one. */
+static bool replace(struct sc_pool *pool, int slot, size_t bytes)
+{
+    struct sc_buffer *made = make(pool, bytes);
+    if (made) {
+        drop(pool, pool->buffers[slot]);
+        pool->buffers[slot] = made;
+    }
+    return made != NULL;
+}
+
 enum sc_status sc_pool_take(struct sc_pool *pool, size_t bytes, struct sc_buffer **buffer)
 {
     int slot = find_free(pool, bytes);
     const bool fits = slot >= 0 && pool->buffers[slot]->capacity >= bytes;
-    if (!fits) {
-        if (slot < 0 && pool->n_buffers == SC_LINK_BUFFERS) {
-            *buffer = NULL;
-            return SC_OK;
-        }
-        struct sc_buffer *made = make(pool, bytes);
-        if (!made) {
-            return sc_fail(SC_NO_MEMORY, "out of memory for a message of %zu bytes", bytes);
-        }
-        if (pool->n_buffers < SC_LINK_BUFFERS) {
-            slot = pool->n_buffers++;
-        } else {
-            drop(pool, pool->buffers[slot]);
-        }
-        pool->buffers[slot] = made;
+    if (!fits && pool->n_buffers < SC_LINK_BUFFERS) {
+        slot = grow(pool, bytes);
+    } else if (slot < 0) {
+        *buffer = NULL;
+        return SC_OK;
+    } else if (!fits && !replace(pool, slot, bytes)) {
+        slot = -1;
+    }
+    if (slot < 0) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for a message of %zu bytes", bytes);
     }
     struct sc_buffer *taken = pool->buffers[slot];
     taken->is_free = false;
     taken->bytes = bytes;
     taken->ready_bytes = 0;
     taken->slot = slot;
+    pool->last = slot;
     *buffer = taken;
     return SC_OK;
 }

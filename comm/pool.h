@@ -14,7 +14,7 @@
  *
  *   free ── take ──► taken ── (queued, travelling, shown) ── give ──► free
  *
- * When no free buffer is large enough, another is made, or, at the bound, a free one is replaced by a larger one: so
+ * When no free buffer is large enough, a few more are made, or, at the bound, a free one is replaced by a larger one: so
  * allocations end once the sizes of the traffic are known. A pool has no lock. Zeros are an empty pool on the heap;
  * release frees every buffer, taken or not. */
 struct sc_buffer {
@@ -37,6 +37,7 @@ struct sc_pool_source {
 struct sc_pool {
     struct sc_buffer *buffers[SC_LINK_BUFFERS];
     int n_buffers;
+    int last; /* the slot that was taken last */
     const struct sc_pool_source *source; /* NULL: the heap */
 };
 
