@@ -147,7 +147,8 @@ static void outcomes_come_as_often_as_they_weigh(void **state)
     }
     for (int k = 0; k < 6; k++) {
         const double p = wanted[k / 3][k % 3];
-        near((double)counts[k / 3][k % 3] / N, p, sqrt(p * (1 - p) / N));
+        const int count = counts[k / 3][k % 3];
+        near((double)count / N, p, sqrt(p * (1 - p) / N));
     }
     op_close(&t);
     op_open(&t, "", "Multinomial", 7);

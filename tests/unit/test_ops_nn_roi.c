@@ -8,7 +8,8 @@ static void picture(struct op_test *t, const char *op, int version, enum sc_type
 {
     static double x[2 * HEIGHT * WIDTH];
     for (int i = 0; i < 2 * HEIGHT * WIDTH; i++) {
-        x[i] = i / (HEIGHT * WIDTH) * 100 + i / WIDTH % HEIGHT * 10 + i % WIDTH;
+        const int plane = i / (HEIGHT * WIDTH), row = i / WIDTH % HEIGHT;
+        x[i] = plane * 100 + row * 10 + i % WIDTH;
     }
     op_open(t, "", op, version);
     op_in(t, type, OP_DIMS(2, 1, HEIGHT, WIDTH), x);
