@@ -8,8 +8,6 @@
 #include "ops/ml/trees.h"
 #include "tensor/convert.h"
 
-#define PART_ROWS 64
-
 struct params {
     struct sc_trees trees;
     enum sc_post post;
@@ -310,21 +308,14 @@ static int64_t finish_row(const struct params *p, double *scores)
     return top;
 }
 
-static size_t worker_bytes(const struct params *p, int64_t width)
-{
-    const size_t targets = (size_t)p->trees.n_targets, rows = PART_ROWS;
-    return (rows * ((size_t)width + targets) * sizeof(double) + rows * targets * sizeof(bool) + 63) / 64 * 64;
-}
-
 static void classic_part(void *arg, int64_t part, int worker)
 {
     const struct job *job = arg;
     const struct params *p = job->p;
-    const int64_t row = part * PART_ROWS, targets = p->trees.n_targets;
-    const int64_t n = job->n - row < PART_ROWS ? job->n - row : PART_ROWS;
-    double *x = (double *)(void *)(job->memory + (size_t)worker * job->worker_bytes);
-    double *scores = x + PART_ROWS * job->width;
-    sc_trees_run(&p->trees, job->x, row, n, x, scores, (bool *)(scores + PART_ROWS * targets));
+    const int64_t row = part * SC_TREE_ROWS, targets = p->trees.n_targets;
+    const int64_t n = job->n - row < SC_TREE_ROWS ? job->n - row : SC_TREE_ROWS;
+    double *scores =
+        sc_trees_scores(&p->trees, job->x, job->width, row, n, job->memory + (size_t)worker * job->worker_bytes);
     for (int64_t r = 0; r < n; r++) {
         const int64_t top = finish_row(p, scores + r * targets);
         if (job->top) {
@@ -338,9 +329,10 @@ static void classic_part(void *arg, int64_t part, int worker)
 
 static size_t scratch_classic(const struct sc_call *call)
 {
+    const struct params *p = call->params;
     int64_t width;
     sc_scores_rows(sc_call_in(call, 0), &width);
-    return worker_bytes(call->params, width) * (size_t)sc_team_size(call->team);
+    return sc_trees_bytes(&p->trees, width) * (size_t)sc_team_size(call->team);
 }
 
 static void run_classic(const struct sc_call *call)
@@ -349,9 +341,9 @@ static void run_classic(const struct sc_call *call)
     job.n = sc_scores_rows(job.x, &job.width);
     job.top = job.p->classifies ? sc_call_out(call, 0) : NULL;
     job.scores = sc_call_out(call, job.p->classifies ? 1 : 0);
-    job.worker_bytes = worker_bytes(job.p, job.width);
+    job.worker_bytes = sc_trees_bytes(&job.p->trees, job.width);
     if (job.n > 0) {
-        sc_team_for(call->team, sc_parts(job.n, PART_ROWS), classic_part, &job);
+        sc_team_for(call->team, sc_parts(job.n, SC_TREE_ROWS), classic_part, &job);
     }
 }
 

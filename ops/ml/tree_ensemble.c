@@ -6,8 +6,6 @@
 #include "ops/ml/trees.h"
 #include "tensor/convert.h"
 
-#define PART_ROWS 64
-
 struct params {
     struct sc_trees trees;
     enum sc_post post;
@@ -160,21 +158,14 @@ static enum sc_status infer_trees(struct sc_infer *infer)
     return SC_OK;
 }
 
-static size_t worker_bytes(const struct params *p, int64_t width)
-{
-    const size_t targets = (size_t)p->trees.n_targets, rows = PART_ROWS;
-    return (rows * ((size_t)width + targets) * sizeof(double) + rows * targets * sizeof(bool) + 63) / 64 * 64;
-}
-
 static void trees_part(void *arg, int64_t part, int worker)
 {
     const struct job *job = arg;
     const struct params *p = job->p;
-    const int64_t row = part * PART_ROWS, targets = p->trees.n_targets;
-    const int64_t n = job->n - row < PART_ROWS ? job->n - row : PART_ROWS;
-    double *x = (double *)(void *)(job->memory + (size_t)worker * job->worker_bytes);
-    double *scores = x + PART_ROWS * job->width;
-    sc_trees_run(&p->trees, job->x, row, n, x, scores, (bool *)(scores + PART_ROWS * targets));
+    const int64_t row = part * SC_TREE_ROWS, targets = p->trees.n_targets;
+    const int64_t n = job->n - row < SC_TREE_ROWS ? job->n - row : SC_TREE_ROWS;
+    double *scores =
+        sc_trees_scores(&p->trees, job->x, job->width, row, n, job->memory + (size_t)worker * job->worker_bytes);
     for (int64_t r = 0; r < n; r++) {
         sc_post_apply(p->post, scores + r * targets, targets);
     }
@@ -184,7 +175,8 @@ static void trees_part(void *arg, int64_t part, int worker)
 
 static size_t scratch_trees(const struct sc_call *call)
 {
-    return worker_bytes(call->params, sc_call_in(call, 0)->dims[1]) * (size_t)sc_team_size(call->team);
+    const struct params *p = call->params;
+    return sc_trees_bytes(&p->trees, sc_call_in(call, 0)->dims[1]) * (size_t)sc_team_size(call->team);
 }
 
 static void run_trees(const struct sc_call *call)
@@ -192,9 +184,9 @@ static void run_trees(const struct sc_call *call)
     struct job job = {.p = call->params, .x = sc_call_in(call, 0), .y = sc_call_out(call, 0), .memory = call->scratch};
     job.n = job.x->dims[0];
     job.width = job.x->dims[1];
-    job.worker_bytes = worker_bytes(job.p, job.width);
+    job.worker_bytes = sc_trees_bytes(&job.p->trees, job.width);
     if (job.n > 0) {
-        sc_team_for(call->team, sc_parts(job.n, PART_ROWS), trees_part, &job);
+        sc_team_for(call->team, sc_parts(job.n, SC_TREE_ROWS), trees_part, &job);
     }
 }
 

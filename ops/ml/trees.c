@@ -149,7 +149,7 @@ static void vote(const struct sc_trees *trees, const struct sc_tree_node *leaf, 
     }
 }
 
-void sc_trees_run(const struct sc_trees *trees, const struct sc_tensor *input, int64_t row, int64_t n, double *x,
+static void run_rows(const struct sc_trees *trees, const struct sc_tensor *input, int64_t row, int64_t n, double *x,
     double *scores, bool *voted)
 {
     const int64_t width = input->dims[input->rank - 1];
@@ -166,4 +166,19 @@ void sc_trees_run(const struct sc_trees *trees, const struct sc_tensor *input, i
     for (size_t i = 0; i < count && trees->sum == SC_TREE_AVERAGE; i++) {
         scores[i] /= (double)trees->n_trees;
     }
+}
+
+size_t sc_trees_bytes(const struct sc_trees *trees, int64_t width)
+{
+    const size_t targets = (size_t)trees->n_targets, rows = SC_TREE_ROWS;
+    return (rows * ((size_t)width + targets) * sizeof(double) + rows * targets * sizeof(bool) + 63) / 64 * 64;
+}
+
+double *sc_trees_scores(
+    const struct sc_trees *trees, const struct sc_tensor *input, int64_t width, int64_t row, int64_t n, void *memory)
+{
+    double *x = memory;
+    double *scores = x + SC_TREE_ROWS * width;
+    run_rows(trees, input, row, n, x, scores, (bool *)(scores + SC_TREE_ROWS * trees->n_targets));
+    return scores;
 }

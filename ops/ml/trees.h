@@ -58,9 +58,13 @@ struct sc_trees {
 enum sc_status sc_trees_build(const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, int n,
     const struct sc_tree_source *sources, int n_roots, const int64_t *roots, struct sc_trees *trees);
 
-/* What the trees say of `n` rows of a dense [N,F] tensor from `row` on: scores [n, n_targets]; voted, as many,
- * says for which a tree voted. x has n * F doubles of memory. A target without a vote has 0. */
-void sc_trees_run(const struct sc_trees *trees, const struct sc_tensor *input, int64_t row, int64_t n, double *x,
-    double *scores, bool *voted);
+/* Rows that a worker takes at once, and its memory for them, of `width` features each. */
+enum { SC_TREE_ROWS = 64 };
+size_t sc_trees_bytes(const struct sc_trees *trees, int64_t width);
+
+/* What the trees say of `n` <= SC_TREE_ROWS rows of a dense tensor of `width` features from `row` on: scores
+ * [n, n_targets], in `memory`. A target without a vote has 0. */
+double *sc_trees_scores(
+    const struct sc_trees *trees, const struct sc_tensor *input, int64_t width, int64_t row, int64_t n, void *memory);
 
 #endif
