@@ -57,24 +57,23 @@ static enum sc_status find_feed(const struct sc_graph_value *value, enum sc_feed
         SC_UNSUPPORTED, "input '%s' is neither a state nor one that text generation knows how to feed", value->name);
 }
 
-bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input)
+bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input, int8_t *mode)
 {
+    *mode = 0;
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         if (strcmp(known[k].name, graph->values[value].name) != 0) {
             continue;
         }
-        const bool mode = known[k].feed == SC_FEED_MODE;
-        const bool one = known[k].feed == SC_FEED_WRITE_INDEX || known[k].feed == SC_FEED_LENGTH || mode;
+        const bool one =
+            known[k].feed == SC_FEED_WRITE_INDEX || known[k].feed == SC_FEED_LENGTH || known[k].feed == SC_FEED_MODE;
         const bool counts = known[k].feed == SC_FEED_POSITIONS || known[k].feed == SC_FEED_WRITE_INDEX;
         *input = (struct sc_pass_input){.value = value, .next = -1, .rank = one ? 1 : 2, .dims = {{.constant = 1}}};
         if (!one) {
             input->dims[1].symbol[SC_PASS_NEW] = 1;
             input->dims[1].symbol[SC_PASS_PAST] = known[k].feed == SC_FEED_MASK;
         }
-        input->content = mode               ? SC_PASS_TRUE
-            : counts                        ? SC_PASS_POSITIONS
-            : known[k].feed == SC_FEED_MASK ? SC_PASS_ONES
-                                            : SC_PASS_ANYTHING;
+        input->content = counts ? SC_PASS_POSITIONS : known[k].feed == SC_FEED_MASK ? SC_PASS_ONES : SC_PASS_ANYTHING;
+        *mode = known[k].feed == SC_FEED_MODE;
         return true;
     }
     return false;

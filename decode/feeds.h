@@ -17,8 +17,9 @@ struct sc_feeds;
  * integers. max_tokens: the most that a microbatch brings; context: the most positions. Nothing is allocated later. */
 enum sc_status sc_feeds_create(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs,
     int64_t max_tokens, int64_t context, struct sc_feeds **feeds);
-/* What passes may take for granted of an input that is none of the states. false: nothing is known of it. */
-bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input);
+/* What passes may take for granted of an input that is none of the states; *mode: 1 when it is a boolean that is always
+ * true, else 0. false: nothing is known of it. */
+bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input, int8_t *mode);
 
 void sc_feeds_free(struct sc_feeds *feeds); /* safe on NULL */
 

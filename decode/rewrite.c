@@ -25,19 +25,21 @@ static enum sc_status describe(struct sc_model *model, int n_pairs, const struct
     struct sc_pass_options *options, struct sc_pass_input **inputs)
 {
     const struct sc_graph *graph = model->graph;
+    int8_t *modes = sc_arena_array(&model->arena, (size_t)graph->n_inputs + 1, sizeof *modes);
     *inputs = sc_arena_array(&model->arena, (size_t)graph->n_inputs + 1, sizeof **inputs);
-    if (!*inputs) {
+    if (!*inputs || !modes) {
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < graph->n_inputs; i++) {
         const int p = sc_pairs_find_input(pairs, n_pairs, graph->inputs[i]);
         struct sc_pass_input *input = &(*inputs)[options->n_inputs];
-        const bool known = p >= 0
-            ? describe_state(&pairs[p], input)
-            : graph->values[graph->inputs[i]].weight < 0 && sc_feeds_describe(graph, graph->inputs[i], input);
+        const bool known = p >= 0 ? describe_state(&pairs[p], input)
+                                  : graph->values[graph->inputs[i]].weight < 0 &&
+                sc_feeds_describe(graph, graph->inputs[i], input, &modes[i]);
         options->n_inputs += known;
     }
     options->inputs = *inputs;
+    options->modes = modes;
     return SC_OK;
 }
 

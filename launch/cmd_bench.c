@@ -173,7 +173,7 @@ static enum sc_status open_session(struct sc_bencher *bencher)
     struct sc_session_options session;
     sc_app_session_options(bencher->app, &session);
     SC_TRY(sc_world_agree(bencher->app->world, make_inputs(bencher)));
-    session.input_facts = bencher->inputs.facts;
+    sc_inputs_options(&bencher->inputs, &session);
     return sc_session_open(bencher->app->world, bencher->model, &session, &bencher->session);
 }
 

@@ -123,8 +123,7 @@ static enum sc_status run(struct sc_runner *runner)
     SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &runner->report)));
     SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &runner->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
-    options.input_facts = runner->inputs.facts;
-    options.given_inputs = runner->inputs.given;
+    sc_inputs_options(&runner->inputs, &options);
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
     sc_report_file_ready(&runner->report);
     sc_app_opened(app, "running", 0);

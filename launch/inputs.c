@@ -171,9 +171,10 @@ enum sc_status sc_inputs_make(const struct sc_model *model, const struct sc_inpu
 {
     struct sc_dims dims;
     const size_t n = (size_t)model->graph->n_inputs + 1;
-    struct sc_inputs made = {
-        .values = sc_arena_array(arena, n, sizeof *made.values), .given = sc_arena_array(arena, n, sizeof *made.given)};
-    if (!made.values || !made.given) {
+    struct sc_inputs made = {.values = sc_arena_array(arena, n, sizeof *made.values),
+        .given = sc_arena_array(arena, n, sizeof *made.given),
+        .modes = sc_arena_array(arena, n, sizeof *made.modes)};
+    if (!made.values || !made.given || !made.modes) {
         return SC_NO_MEMORY;
     }
     SC_TRY(sc_dims_init(model, arena, &dims));
@@ -184,10 +185,18 @@ enum sc_status sc_inputs_make(const struct sc_model *model, const struct sc_inpu
     for (int i = 0; i < model->graph->n_inputs; i++) {
         SC_TRY(complete(model, request, i, arena, &made, &dims));
         made.given[i] = made.values[i] != NULL;
+        made.modes[i] = sc_value_mode(made.values[i]);
     }
     made.facts = dims.facts;
     *inputs = made;
     return SC_OK;
+}
+
+void sc_inputs_options(const struct sc_inputs *inputs, struct sc_session_options *options)
+{
+    options->input_facts = inputs->facts;
+    options->given_inputs = inputs->given;
+    options->modes = inputs->modes;
 }
 
 struct sc_input_request sc_input_request_of(const struct sc_options *options)

@@ -5,6 +5,7 @@
 
 #include "launch/options.h"
 #include "model/model.h"
+#include "runtime/session.h"
 
 struct sc_input_request {
     int n_items;
@@ -15,13 +16,17 @@ struct sc_input_request {
     uint64_t seed;
 };
 
-/* By graph input: the value, NULL for those that take their default and optional ones; whether there is one; the fact,
- * for planning. */
+/* By graph input: the value, NULL for those that take their default and optional ones; whether there is one; its mode, for
+ * the session; the fact, for planning. */
 struct sc_inputs {
     const struct sc_value **values;
     bool *given;
+    int8_t *modes;
     struct sc_fact *facts;
 };
+
+/* The inputs that a session is opened for. */
+void sc_inputs_options(const struct sc_inputs *inputs, struct sc_session_options *options);
 
 /* What -i, -d and, where the command has it, --random say. */
 struct sc_input_request sc_input_request_of(const struct sc_options *options);

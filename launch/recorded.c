@@ -178,25 +178,65 @@ enum sc_status sc_recorded_output(
     return sc_value_read_pb(path, &declared->fact, arena, value);
 }
 
-enum sc_status sc_recorded_facts(
-    const struct sc_recorded *recorded, struct sc_arena *arena, struct sc_fact **facts, bool **given)
+/* *mode: of an input in a set. Reads nothing but booleans. */
+static enum sc_status read_mode(
+    const struct sc_recorded *recorded, int set, int input, struct sc_arena *arena, int8_t *mode)
+{
+    const struct sc_fact *fact = &recorded->graph->values[recorded->graph->inputs[input]].fact;
+    struct sc_value value = {0};
+    *mode = 0;
+    if (fact->kind != SC_KIND_TENSOR || fact->type != SC_BOOL) {
+        return SC_OK;
+    }
+    const char *path = value_path(recorded, set, "input", input, arena);
+    if (!path || !exists(path)) {
+        return path ? SC_OK : SC_NO_MEMORY;
+    }
+    SC_TRY(sc_value_read_pb(path, fact, arena, &value));
+    *mode = sc_value_mode(&value);
+    return SC_OK;
+}
+
+static enum sc_status same_modes(
+    const struct sc_recorded *recorded, int set, struct sc_arena *arena, const int8_t *modes, bool *same)
+{
+    *same = true;
+    for (int i = 0; i < recorded->graph->n_inputs && *same; i++) {
+        int8_t mode;
+        SC_TRY(read_mode(recorded, set, i, arena, &mode));
+        *same = mode == modes[i];
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_recorded_open(
+    const struct sc_recorded *recorded, int first, struct sc_arena *arena, struct sc_inputs *inputs, int *end)
 {
     const struct sc_graph *graph = recorded->graph;
-    const struct sc_value **inputs;
-    *facts = sc_arena_array(arena, (size_t)graph->n_inputs + 1, sizeof **facts);
-    *given = sc_arena_array(arena, (size_t)graph->n_inputs + 1, sizeof **given);
-    if (!*facts || !*given) {
+    const size_t n = (size_t)graph->n_inputs + 1;
+    inputs->given = sc_arena_array(arena, n, sizeof *inputs->given);
+    inputs->modes = sc_arena_array(arena, n, sizeof *inputs->modes);
+    inputs->facts = sc_arena_array(arena, n, sizeof *inputs->facts);
+    if (!inputs->given || !inputs->modes || !inputs->facts) {
         return SC_NO_MEMORY;
     }
-    SC_TRY(sc_recorded_inputs(recorded, 0, arena, &inputs));
+    SC_TRY(sc_recorded_inputs(recorded, first, arena, &inputs->values));
     for (int i = 0; i < graph->n_inputs; i++) {
-        (*facts)[i] = graph->values[graph->inputs[i]].fact;
-        if (inputs[i]) {
-            sc_fact_of(&(*facts)[i], inputs[i]);
-            (*facts)[i].value = NULL;
+        inputs->facts[i] = graph->values[graph->inputs[i]].fact;
+        inputs->modes[i] = sc_value_mode(inputs->values[i]);
+        if (inputs->values[i]) {
+            sc_fact_of(&inputs->facts[i], inputs->values[i]);
+            inputs->facts[i].value = NULL;
         }
-        for (int s = 0; s < recorded->sets.n && !(*given)[i]; s++) {
-            (*given)[i] = exists(value_path(recorded, s, "input", i, arena));
+        for (int s = 0; s < recorded->sets.n && !inputs->given[i]; s++) {
+            inputs->given[i] = exists(value_path(recorded, s, "input", i, arena));
+        }
+    }
+    bool same = true;
+    for (*end = first + 1; *end < recorded->sets.n; ++*end) {
+        SC_TRY(same_modes(recorded, *end, arena, inputs->modes, &same));
+        if (!same) {
+            break;
         }
     }
     return SC_OK;

@@ -33,6 +33,7 @@ struct sc_case {
     struct sc_arena passing;
     struct sc_model *model;
     struct sc_session *session;
+    int first, end; /* the data sets that the session takes; rank 0 */
     struct sc_chain *chains; /* one per state */
     struct sc_value *carried;
 };
@@ -59,7 +60,7 @@ static enum sc_status compare_output(struct sc_case *c, int set, int o, const st
     return sc_compare_values(what ? what : name, output, &reference, &c->options->tolerance);
 }
 
-/* Rank 0: every data set, one after the other; the first that differs is told. */
+/* Rank 0: the session's data sets, one after the other; the first that differs is told. */
 static enum sc_status drive(void *arg)
 {
     struct sc_case *c = arg;
@@ -69,7 +70,7 @@ static enum sc_status drive(void *arg)
     if (!outputs) {
         return SC_NO_MEMORY;
     }
-    for (int s = 0; s < c->recorded.sets.n; s++) {
+    for (int s = c->first; s < c->end; s++) {
         struct sc_microbatch microbatch = {0};
         const struct sc_value **inputs;
         SC_TRY(sc_recorded_inputs(&c->recorded, s, &c->passing, &inputs));
@@ -106,6 +107,9 @@ static enum sc_status find_chain(const struct sc_graph *graph, const char *item,
 
 static enum sc_status find_chains(struct sc_case *c)
 {
+    if (c->chains) { /* by an earlier session of the run */
+        return SC_OK;
+    }
     const size_t room = (size_t)c->options->n_states + 1;
     c->chains = sc_arena_array(&c->passing, room, sizeof *c->chains);
     c->carried = sc_arena_array(&c->passing, room, sizeof *c->carried);
@@ -118,11 +122,10 @@ static enum sc_status find_chains(struct sc_case *c)
     return SC_OK;
 }
 
-/* On rank 0, what the run is planned for. */
+/* On rank 0, what the session is opened for. */
 static enum sc_status look_at_sets(struct sc_case *c, struct sc_session_options *options)
 {
-    struct sc_fact *facts;
-    bool *given;
+    struct sc_inputs inputs;
     if (!c->bits) {
         const size_t n = (size_t)c->recorded.sets.n * (size_t)c->model->graph->n_outputs;
         c->bits = sc_arena_array(&c->arena, n + 1, sizeof *c->bits);
@@ -130,9 +133,8 @@ static enum sc_status look_at_sets(struct sc_case *c, struct sc_session_options 
     if (!c->bits) {
         return SC_NO_MEMORY;
     }
-    SC_TRY(sc_recorded_facts(&c->recorded, &c->passing, &facts, &given));
-    options->input_facts = facts;
-    options->given_inputs = given;
+    SC_TRY(sc_recorded_open(&c->recorded, c->first, &c->passing, &inputs, &c->end));
+    sc_inputs_options(&inputs, options);
     return SC_OK;
 }
 
@@ -152,7 +154,7 @@ static enum sc_status run_opened(struct sc_case *c, struct sc_session_options *o
     result->stages_seen[stages < SC_VERIFY_STAGES ? stages : SC_VERIFY_STAGES] = true;
     status = sc_app_run(c->app, c->session, drive, c);
     const struct sc_error failed = *sc_error_last();
-    if (result->n_runs == 0 && sc_options_given(c->app->options, "report")) {
+    if (result->n_runs == 0 && c->first == 0 && sc_options_given(c->app->options, "report")) {
         SC_TRY(sc_report_ranks(c->session, c->model, world, NULL, c->report));
     }
     if (status != SC_OK) {
@@ -161,7 +163,8 @@ static enum sc_status run_opened(struct sc_case *c, struct sc_session_options *o
     return sc_world_agree(world, status); /* what the root finds wrong ends the case everywhere */
 }
 
-static enum sc_status run(struct sc_case *c, const struct sc_way *way)
+/* One session. *more: there are sets that it could not take. */
+static enum sc_status run_session(struct sc_case *c, const struct sc_way *way, bool *more)
 {
     struct sc_session_options options;
     sc_app_session_options(c->app, &options);
@@ -181,7 +184,22 @@ static enum sc_status run(struct sc_case *c, const struct sc_way *way)
     sc_model_close(c->model);
     c->session = NULL;
     c->model = NULL;
+    SC_TRY(status);
+    c->first = c->end;
+    *more = c->first < c->recorded.sets.n;
+    return sc_world_broadcast(c->app->world, more, sizeof *more);
+}
+
+/* All data sets: a merged decoder's come with a past and without, and each mode has its graph and its plan. */
+static enum sc_status run(struct sc_case *c, const struct sc_way *way)
+{
+    enum sc_status status = SC_OK;
+    c->first = 0;
+    for (bool more = true; more && status == SC_OK;) {
+        status = run_session(c, way, &more);
+    }
     sc_arena_reset(&c->passing);
+    c->chains = NULL;
     c->result->n_runs++;
     if (status != SC_OK && way->n_stages > 0) {
         return sc_fail_in("%d stages%s, %d threads", way->n_stages, way->random ? " at random" : "", way->n_threads);

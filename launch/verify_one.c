@@ -110,8 +110,7 @@ static enum sc_status run_opened(struct sc_one *one, struct sc_one_run *run)
     one->n_outputs = run->model->graph->n_outputs;
     const enum sc_status prepared = root ? make_inputs(run) : SC_OK;
     SC_TRY(sc_world_agree(app->world, prepared == SC_OK ? add_probes(one, run->model->graph) : prepared));
-    options.input_facts = run->inputs.facts;
-    options.given_inputs = run->inputs.given;
+    sc_inputs_options(&run->inputs, &options);
     SC_TRY(sc_session_open(app->world, run->model, &options, &run->session));
     note_stages(one, run);
     enum sc_status status = sc_app_run(app, run->session, drive, run);
@@ -150,8 +149,7 @@ static enum sc_status run_alone_opened(struct sc_one *one, struct sc_one_run *ru
     SC_TRY(sc_model_open(one->path, &run->model));
     SC_TRY(make_inputs(run));
     SC_TRY(add_probes(one, run->model->graph));
-    options.input_facts = run->inputs.facts;
-    options.given_inputs = run->inputs.given;
+    sc_inputs_options(&run->inputs, &options);
     SC_TRY(sc_session_open(world, run->model, &options, &run->session));
     SC_TRY(drive(run));
     return sc_session_finish(run->session);

@@ -5,8 +5,9 @@
  *     then: y' = Add(x, x)        becomes
  *     else: y' = Neg(x)
  *
- * Known are constants, what inference finds, and mode inputs that are promised to be true. Values of the branch keep
+ * Known are constants, what inference finds, and inputs that are said to be a mode. Values of the branch keep
  * their names where nobody else has them, and its nodes are units that plans can place. Branches within the branch are seen in the next round. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops/kernels/kernels.h"
@@ -28,10 +29,11 @@ static bool is_if(const struct sc_node *node)
 /* 1, 0, or -1 for not known. */
 static int condition(const struct branches *b, int value)
 {
+    const struct sc_graph *graph = b->edit.model->graph;
     const struct sc_tensor *known = b->facts[value].value;
-    for (int i = 0; i < b->options->n_inputs; i++) {
-        if (b->options->inputs[i].value == value && b->options->inputs[i].content == SC_PASS_TRUE) {
-            return 1;
+    for (int i = 0; b->options->modes && i < graph->n_inputs; i++) {
+        if (graph->inputs[i] == value && b->options->modes[i]) {
+            return b->options->modes[i] > 0;
         }
     }
     if (!known || known->type != SC_BOOL || sc_tensor_count(known) != 1 || known->storage != SC_STORAGE_PLAIN) {
@@ -171,6 +173,37 @@ static bool has_if(const struct sc_graph *graph)
         }
     }
     return false;
+}
+
+/* The value of `main` that a body captures, however deep it is; -1: none. */
+static int outermost(const struct sc_graph *main, const struct sc_graph *graph, int value)
+{
+    while (graph->outer && value >= 0) {
+        const struct sc_graph_value *captured = &graph->values[value];
+        value = captured->place == SC_PLACE_OUTER ? captured->outer : -1;
+        graph = graph->outer;
+    }
+    return graph == main ? value : -1; /* else it is in a function that nobody calls any more */
+}
+
+enum sc_status sc_pass_keep_conditions(const struct sc_model *model, int8_t *modes)
+{
+    const struct sc_graph *main = model->graph;
+    bool *decides = calloc((size_t)main->n_values + 1, sizeof *decides);
+    if (!decides) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %d values", main->n_values);
+    }
+    for (const struct sc_graph *graph = model->all_graphs; graph; graph = graph->next) {
+        for (int n = 0; n < graph->n_nodes; n++) {
+            const int value = is_if(&graph->nodes[n]) ? outermost(main, graph, graph->nodes[n].in[0]) : -1;
+            decides[value < 0 ? main->n_values : value] = true;
+        }
+    }
+    for (int i = 0; i < main->n_inputs; i++) {
+        modes[i] = (int8_t)(decides[main->inputs[i]] ? modes[i] : 0);
+    }
+    free(decides);
+    return SC_OK;
 }
 
 enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_options *options)

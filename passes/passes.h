@@ -19,8 +19,7 @@ enum { SC_PASS_PAST, SC_PASS_NEW };
 enum sc_pass_content {
     SC_PASS_ANYTHING,
     SC_PASS_ONES, /* every element is 1 */
-    SC_PASS_POSITIONS, /* PAST and on, along the last dim */
-    SC_PASS_TRUE /* a mode: one boolean that is true */
+    SC_PASS_POSITIONS /* PAST and on, along the last dim */
 };
 
 /* What an input is fed with, each time: there are NEW tokens, at least 1, after PAST others. */
@@ -36,6 +35,7 @@ struct sc_pass_options {
     int n_inputs; /* 0: inputs are what the file says */
     const struct sc_pass_input *inputs;
     const bool *given; /* by graph input: callers give it though it has a default; NULL: none of them */
+    const int8_t *modes; /* by graph input, of booleans: 1 always true, -1 always false, 0 either; NULL: either */
     unsigned without; /* bits of SC_PASS_...: left out, for tests */
 };
 
@@ -70,6 +70,9 @@ enum sc_status sc_pass_name_given(const struct sc_graph *graph, const char *name
 
 enum sc_status sc_pass_functions(struct sc_model *model);
 enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_options *options);
+/* Once functions are nodes: of the modes those stay that some If, at any depth, has for its condition; the others
+ * become 0. */
+enum sc_status sc_pass_keep_conditions(const struct sc_model *model, int8_t *modes);
 enum sc_status sc_pass_gradient(struct sc_model *model);
 /* Puts what is promised of an input into the evaluation. */
 enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_input *input);

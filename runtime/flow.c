@@ -79,6 +79,11 @@ static enum sc_status check_inputs(struct sc_session *session, const struct sc_v
                 "input '%s' has a default, which is a constant here: name it in the option 'override' to give it",
                 declared->name);
         }
+        const int mode = session->modes[i];
+        if (inputs[i] && mode && sc_value_mode(inputs[i]) != mode) {
+            return sc_fail(SC_BAD_INPUT, "input '%s' is not %s, which the session was opened for", declared->name,
+                mode > 0 ? "true" : "false");
+        }
         if (inputs[i] && !session->is_state[graph->inputs[i]]) {
             SC_TRY(check_input(session, declared, inputs[i]));
         }

@@ -122,7 +122,9 @@ static enum sc_status prepare(struct sc_session *session)
         SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
     }
     SC_TRY(make_team(session));
-    const struct sc_pass_options passes = {.given = session->given};
+    const struct sc_pass_options passes = {.given = session->given, .modes = session->modes};
+    SC_TRY(sc_pass_functions(session->model));
+    SC_TRY(sc_pass_keep_conditions(session->model, session->modes));
     SC_TRY(sc_passes_rewrite(session->model, &passes));
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
@@ -150,7 +152,7 @@ static enum sc_status open_session(struct sc_session *session)
     struct sc_world *world = session->world;
     sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
     SC_TRY(sc_session_agree(session));
-    SC_TRY(sc_session_share_given(session));
+    SC_TRY(sc_session_share_inputs(session));
     SC_TRY(sc_world_agree(world, prepare(session)));
     enum sc_status status = SC_OK;
     if (sc_world_rank(world) == 0) {

@@ -42,6 +42,9 @@ struct sc_session_options {
     const struct sc_state_pair *pairs;
     const bool
         *given_inputs; /* rank 0: of each graph input, whether it is given although it has a default; NULL: none */
+    const int8_t
+        *modes; /* rank 0: of each graph input that is one boolean, 1 or -1 where every microbatch will give true
+                            or false, so that an If on it becomes the branch that it takes; 0: either. NULL: all 0 */
     const char *override; /* rank 0: names of such inputs, commas between; NULL: none */
     const struct sc_fact
         *input_facts; /* rank 0: of each graph input, for planning; NULL: declared ones, unknown dims as 1 */
@@ -80,6 +83,9 @@ struct sc_rank_report {
  * all fail, with that rank's error. A microbatch that fails comes out of `next` as an error, in its turn, and the
  * session goes on. Borrows world, model and options' pointers. */
 struct sc_session;
+
+/* What options.modes has for an input that is given this value: 0 for anything but one boolean, NULL too. */
+int8_t sc_value_mode(const struct sc_value *value);
 
 /* sc_model_open on every rank. Where only rank 0 can open the model (another rank has SC_IO: there is no such file on its
  * host), the others get its skeleton, and sc_session_open then brings the weights of their stages from rank 0. Collective;

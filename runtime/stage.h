@@ -68,7 +68,8 @@ struct sc_session {
     struct sc_fact *facts; /* by value at planning dims; rank 0 */
     bool *is_state; /* by value */
     bool *given; /* by graph input: one with a default that callers may give */
-    struct sc_value *defaults; /* by graph input, of those; rank 0 */
+    int8_t *modes; /* by graph input: 1 or -1 where it has chosen a branch, true or false */
+    struct sc_value *defaults; /* by graph input, of those given; rank 0 */
     bool *streams; /* rank 0: by rank, whether its weights come from here */
     struct sc_weight_source source; /* where this rank's come from when it has no file */
     int n_edges;

@@ -84,21 +84,42 @@ static void inputs_that_no_set_gives_are_left_to_their_defaults(void **state)
     open_fixture(
         &f, "defaults"); /* x is in every set, w in the second and last, k in the third, shape in the first none */
     const struct sc_value **inputs;
-    struct sc_fact *facts;
-    bool *given;
+    struct sc_inputs opened;
+    int end;
     assert_ok(sc_recorded_inputs(&f.recorded, 1, &f.arena, &inputs));
     assert_non_null(inputs[0]);
     assert_non_null(inputs[1]);
     assert_null(inputs[2]);
-    assert_ok(sc_recorded_facts(&f.recorded, &f.arena, &facts, &given));
-    assert_int_equal(facts[0].dims[0], 2); /* "n" in the declaration */
+    assert_ok(sc_recorded_open(&f.recorded, 0, &f.arena, &opened, &end));
+    assert_int_equal(opened.facts[0].dims[0], 2); /* "n" in the declaration */
     for (int i = 0; i < 4; i++) {
-        assert_true(given[i]);
+        assert_true(opened.given[i]);
     }
+    assert_int_equal(end, f.recorded.sets.n);
     f.recorded.sets.n = 1;
-    assert_ok(sc_recorded_facts(&f.recorded, &f.arena, &facts, &given));
-    assert_true(given[0]);
-    assert_false(given[1]);
+    assert_ok(sc_recorded_open(&f.recorded, 0, &f.arena, &opened, &end));
+    assert_true(opened.given[0]);
+    assert_false(opened.given[1]);
+    close_fixture(&f);
+}
+
+static void sets_of_another_mode_need_another_session(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct sc_inputs opened;
+    int end;
+    open_fixture(
+        &f, "branches"); /* (flag, use_cache_branch): (true, true), (false, true), (true, false), (false, false) */
+    assert_ok(sc_recorded_open(&f.recorded, 0, &f.arena, &opened, &end));
+    assert_int_equal(end, 1);
+    assert_int_equal(opened.modes[0], 0); /* x */
+    assert_int_equal(opened.modes[1], 1);
+    assert_int_equal(opened.modes[2], 1);
+    assert_ok(sc_recorded_open(&f.recorded, 3, &f.arena, &opened, &end));
+    assert_int_equal(end, 4);
+    assert_int_equal(opened.modes[1], -1);
+    assert_int_equal(opened.modes[2], -1);
     close_fixture(&f);
 }
 
@@ -124,6 +145,7 @@ int main(void)
         cmocka_unit_test(data_sets_come_in_the_order_of_their_numbers),
         cmocka_unit_test(a_folder_without_data_sets_is_refused),
         cmocka_unit_test(inputs_that_no_set_gives_are_left_to_their_defaults),
+        cmocka_unit_test(sets_of_another_mode_need_another_session),
         cmocka_unit_test(an_output_that_is_not_recorded_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

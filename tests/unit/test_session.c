@@ -107,6 +107,36 @@ static void what_rank_0_gives_is_an_input_on_every_rank(void **state)
     session_close(&c);
 }
 
+static void vary_modes(int rank, struct sc_session_options *options)
+{
+    static const int8_t modes[3] = {-1, -1, -1}; /* x is none */
+    options->modes = rank == 0 ? modes : NULL;
+}
+
+static void a_mode_of_rank_0_cuts_the_branch_that_it_takes(void **state)
+{
+    (void)state;
+    struct session_case c = {.n_ranks = 3, .path = GRAPHS "branches", .options = {.n_stages = 3}, .vary = vary_modes};
+    const struct sc_value *outputs[GRAPH_PORTS];
+    struct graph_case data = {.name = "branches"};
+    struct sc_microbatch microbatch = {.n_rows = 0};
+    assert_ok(session_open(&c));
+    const struct sc_graph *graph = (data.model = c.ranks[0].model)->graph;
+    assert_int_equal(sc_session_plan(c.ranks[0].session)->n_stages, 3);
+    for (int n = 0; n < graph->n_nodes; n++) {
+        assert_true(graph->nodes[n].dead || strcmp(graph->nodes[n].op, "If") != 0);
+    }
+    graph_read(&data, 3);
+    assert_ok(sc_session_submit(c.ranks[0].session, &microbatch, data.feeds));
+    assert_ok(sc_session_next(c.ranks[0].session, outputs));
+    graph_expect_value(&data, 0, outputs[0]);
+    graph_read(&data, 1);
+    assert_fails(SC_BAD_INPUT, "input 'use_cache_branch' is not false, which the session was opened for",
+        sc_session_submit(c.ranks[0].session, &microbatch, data.feeds));
+    sc_arena_release(&data.arena);
+    session_close(&c);
+}
+
 /* Three stages on three ranks, one Gather each. */
 static const char three_stages[] = "{\"format\": 1, \"stages\": ["
                                    "{\"ranks\": [0], \"nodes\": [\"a\", \"a2\"]},"
@@ -376,6 +406,7 @@ int main(void)
         cmocka_unit_test(answers_are_the_same_on_every_cut),
         cmocka_unit_test(defaults_that_nobody_gives_are_constants),
         cmocka_unit_test(what_rank_0_gives_is_an_input_on_every_rank),
+        cmocka_unit_test(a_mode_of_rank_0_cuts_the_branch_that_it_takes),
         cmocka_unit_test(overrides_of_what_has_no_default_are_refused),
         cmocka_unit_test(a_model_that_changes_before_it_is_used_is_refused),
         cmocka_unit_test(a_failing_microbatch_comes_out_in_its_turn),
