@@ -3,6 +3,7 @@
 #include "comm/wire_format.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 struct writer {
@@ -113,9 +114,14 @@ static bool put_value(struct writer *writer, const struct sc_value *value, int d
     return travels;
 }
 
-size_t sc_wire_bytes(const struct sc_value *const *values, int n)
+size_t sc_wire_header_bytes(int n_rows)
 {
-    struct writer writer = {.at = sizeof(struct sc_wire_header)};
+    return offsetof(struct sc_wire_header, rows) + (size_t)n_rows * sizeof(struct sc_row);
+}
+
+size_t sc_wire_bytes(int n_rows, const struct sc_value *const *values, int n)
+{
+    struct writer writer = {.at = sc_wire_header_bytes(n_rows)};
     for (int i = 0; i < n; i++) {
         if (!put_value(&writer, values[i], 0)) {
             return 0;
@@ -126,13 +132,14 @@ size_t sc_wire_bytes(const struct sc_value *const *values, int n)
 
 void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *const *values, int n, void *buffer)
 {
-    struct writer writer = {.base = buffer, .at = sizeof *header};
+    const size_t header_bytes = sc_wire_header_bytes(header->n_rows);
+    struct writer writer = {.base = buffer, .at = header_bytes};
     for (int i = 0; i < n; i++) {
         const bool travels = put_value(&writer, values[i], 0);
         assert(travels);
         (void)travels;
     }
-    /* Built in zeroed memory: rows that are not used and gaps of the struct carry nothing of this process. */
+    /* Built in zeroed memory: gaps of the struct carry nothing of this process. */
     struct sc_wire_header full;
     memset(&full, 0, sizeof full);
     full.magic = SC_WIRE_MAGIC;
@@ -142,10 +149,11 @@ void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *c
     full.seq = header->seq;
     full.n_values = n;
     full.n_rows = header->n_rows;
-    full.payload_bytes = writer.at - sizeof full;
+    full.payload_bytes = writer.at - header_bytes;
+    full.dropped = header->dropped;
     assert(header->n_rows >= 0 && header->n_rows <= SC_WIRE_ROWS);
     memcpy(full.rows, header->rows, (size_t)header->n_rows * sizeof *header->rows);
-    memcpy(buffer, &full, sizeof full);
+    memcpy(buffer, &full, header_bytes);
 }
 
 void sc_wire_bytes_value(const void *data, size_t bytes, struct sc_value *value)

@@ -5,8 +5,9 @@
 
 #include "tensor/value.h"
 
-#define SC_WIRE_VERSION 1
+#define SC_WIRE_VERSION 2
 #define SC_WIRE_ROWS 64
+#define SC_WIRE_NOTE 48 /* bytes */
 
 enum sc_wire_kind {
     SC_WIRE_DATA, /* values of one edge for one microbatch */
@@ -21,6 +22,9 @@ struct sc_row {
     int32_t slot; /* -1: stateless */
     int32_t n_new; /* positions that this microbatch adds */
     int64_t pos; /* length of the slot's state before it */
+    int32_t shares; /* 1 + another slot: this one begins as that one's first `pos` positions; 0: it goes on as it is */
+    int32_t zero;
+    unsigned char note[SC_WIRE_NOTE]; /* for whoever turns outputs into what travels; the runtime carries it */
 };
 
 struct sc_wire_header {
@@ -31,11 +35,15 @@ struct sc_wire_header {
     int32_t n_values;
     int32_t n_rows;
     uint64_t payload_bytes;
-    struct sc_row rows[SC_WIRE_ROWS];
+    uint64_t dropped; /* bits of slots whose states are given back first */
+    struct sc_row rows[SC_WIRE_ROWS]; /* n_rows of them travel */
 };
 
+/* Bytes of a header with so many rows. */
+size_t sc_wire_header_bytes(int n_rows);
+
 /* Bytes of header + values; every kind of value but states, nested at most 8 deep: 0 for what cannot travel. */
-size_t sc_wire_bytes(const struct sc_value *const *values, int n);
+size_t sc_wire_bytes(int n_rows, const struct sc_value *const *values, int n);
 
 /* Writes header (magic, version, n_values, payload_bytes are set here) and values into buffer of sc_wire_bytes bytes.
  */
@@ -50,6 +58,9 @@ void sc_wire_bytes_value(const void *data, size_t bytes, struct sc_value *value)
 void sc_wire_error_value(const struct sc_error *error, struct sc_value *value);
 enum sc_status sc_wire_read_error(const struct sc_value *value, struct sc_error *error);
 void sc_wire_error_check(struct sc_error *error);
+
+/* What a message says before its rows, not checked yet; SC_PEER when it is shorter than that. */
+enum sc_status sc_wire_peek(const void *buffer, size_t bytes, struct sc_wire_header *header);
 
 /* Checks everything (a peer is hostile until checked) and gives values that show the buffer's memory (owner link, data
  * aligned to 64); item arrays and string headers come from `arena`. Fails with SC_PEER. */

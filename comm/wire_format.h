@@ -5,7 +5,7 @@
 
 #include "comm/wire.h"
 
-/*   offset 0   struct sc_wire_header, all of it
+/*   offset 0   struct sc_wire_header, up to its last row
  *   then       records, one per value, each at a multiple of 8:
  *     NONE       record
  *     TENSOR     record, rank × int64 dims, padding to 64, dense elements (plain or packed as `storage` says)

@@ -216,17 +216,33 @@ static enum sc_status check_header(const struct sc_wire_header *header, size_t b
     if (header->n_rows < 0 || header->n_rows > SC_WIRE_ROWS) {
         return sc_fail(SC_PEER, "message has %d rows, want at most %d", header->n_rows, SC_WIRE_ROWS);
     }
-    if (header->payload_bytes != bytes - sizeof *header) {
-        return sc_fail(SC_PEER, "message says %llu bytes of payload and has %zu",
-            (unsigned long long)header->payload_bytes, bytes - sizeof *header);
+    const size_t header_bytes = sc_wire_header_bytes(header->n_rows);
+    if (bytes < header_bytes || header->payload_bytes != bytes - header_bytes) {
+        return sc_fail(SC_PEER, "message of %zu bytes says %llu bytes of payload after %zu", bytes,
+            (unsigned long long)header->payload_bytes, header_bytes);
     }
+    return SC_OK;
+}
+
+static enum sc_status check_rows(const struct sc_wire_header *header)
+{
     for (int i = 0; i < header->n_rows; i++) {
         const struct sc_row *row = &header->rows[i];
-        if (row->slot < -1 || row->n_new < 0 || row->pos < 0) {
-            return sc_fail(SC_PEER, "message has row %d with slot %d, %d new positions after %lld", i, row->slot,
-                row->n_new, (long long)row->pos);
+        if (row->slot < -1 || row->n_new < 0 || row->pos < 0 || row->shares < 0) {
+            return sc_fail(SC_PEER, "message has row %d with slot %d, %d new positions after %lld of %d", i, row->slot,
+                row->n_new, (long long)row->pos, row->shares - 1);
         }
     }
+    return SC_OK;
+}
+
+enum sc_status sc_wire_peek(const void *buffer, size_t bytes, struct sc_wire_header *header)
+{
+    const size_t least = sc_wire_header_bytes(0);
+    if (bytes < least) {
+        return sc_fail(SC_PEER, "message has %zu bytes, want at least %zu", bytes, least);
+    }
+    memcpy(header, buffer, least);
     return SC_OK;
 }
 
@@ -238,20 +254,19 @@ enum sc_status sc_wire_read(const void *buffer, size_t bytes, struct sc_wire_hea
         unsigned char *out;
     } base = {.in = buffer}; /* tensors have no const data; whoever reads a link's buffer does not write it */
     struct sc_wire_header got;
-    struct reader reader = {.base = base.out, .at = sizeof got, .end = bytes, .arena = arena};
     assert((uintptr_t)buffer % SC_WIRE_ALIGN == 0);
-    if (bytes < sizeof got) {
-        return sc_fail(SC_PEER, "message has %zu bytes, want at least %zu", bytes, sizeof got);
-    }
-    memcpy(&got, buffer, sizeof got);
+    SC_TRY(sc_wire_peek(buffer, bytes, &got));
     SC_TRY(check_header(&got, bytes, max_values));
+    struct reader reader = {.base = base.out, .at = sc_wire_header_bytes(got.n_rows), .end = bytes, .arena = arena};
+    memcpy(&got, buffer, reader.at);
+    SC_TRY(check_rows(&got));
     for (int i = 0; i < got.n_values; i++) {
         SC_TRY(read_value(&reader, 0, &values[i]));
     }
     if (reader.at != reader.end) {
         return sc_fail(SC_PEER, "message has %zu bytes after its last value", reader.end - reader.at);
     }
-    *header = got;
+    memcpy(header, &got, sc_wire_header_bytes(got.n_rows));
     return SC_OK;
 }
 

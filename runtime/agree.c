@@ -13,7 +13,7 @@
 struct sc_handshake {
     char version[32];
     uint64_t fingerprint;
-    int64_t context, seed;
+    int64_t context, seed, n_pages;
     int32_t n_slots, n_pairs, blas, has_tail;
 };
 
@@ -26,6 +26,7 @@ static void fill_handshake(const struct sc_session *session, struct sc_handshake
     mine->context = options->context;
     mine->seed = (int64_t)options->seed;
     mine->n_slots = options->n_slots;
+    mine->n_pages = options->n_pages;
     mine->n_pairs = options->n_pairs;
     mine->blas = options->blas;
     mine->has_tail = options->tail != NULL;
@@ -37,8 +38,9 @@ static enum sc_status compare(const struct sc_handshake *first, const struct sc_
         const char *name;
         int64_t first, mine;
     } numbers[] = {{"--ctx", first->context, mine->context}, {"--seed", first->seed, mine->seed},
-        {"slots", first->n_slots, mine->n_slots}, {"state pairs", first->n_pairs, mine->n_pairs},
-        {"--gemm blas", first->blas, mine->blas}, {"the way of outputs", first->has_tail, mine->has_tail}};
+        {"slots", first->n_slots, mine->n_slots}, {"pages", first->n_pages, mine->n_pages},
+        {"state pairs", first->n_pairs, mine->n_pairs}, {"--gemm blas", first->blas, mine->blas},
+        {"the way of outputs", first->has_tail, mine->has_tail}};
     if (memcmp(first->version, mine->version, sizeof first->version) != 0) {
         return sc_fail(SC_BAD_USAGE, "this rank runs version %s, rank 0 runs %.31s", mine->version, first->version);
     }

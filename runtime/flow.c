@@ -281,7 +281,7 @@ static enum sc_status send_end(struct sc_session *session, int peer)
     struct sc_link *link;
     void *buffer = NULL;
     SC_TRY(sc_world_link(session->world, peer, &link));
-    const size_t bytes = sc_wire_bytes(NULL, 0);
+    const size_t bytes = sc_wire_bytes(0, NULL, 0);
     for (int64_t idle = 0; !buffer; idle++) {
         bool did;
         SC_TRY(sc_link_reserve(link, bytes, &buffer));
@@ -325,10 +325,11 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
         mine.frame_bytes += (int64_t)sc_frame_bytes(session->stages[s].frame);
         mine.n_steps += sc_program_n_steps(session->stages[s].program);
     }
+    const struct sc_state_options caches = {
+        .n_slots = session->options.n_slots, .context = session->options.context, .n_pages = session->options.n_pages};
     for (int p = 0; p < session->options.n_pairs; p++) {
         if (session->store_pairs[p] >= 0) {
-            mine.state_bytes +=
-                session->options.n_slots * sc_state_pair_bytes(&session->options.pairs[p], session->options.context);
+            mine.state_bytes += sc_state_pair_bytes(&session->options.pairs[p], &caches);
         }
     }
     if (gethostname(mine.host, sizeof mine.host - 1) != 0) {

@@ -33,6 +33,7 @@ enum sc_status sc_session_make_plan(struct sc_session *session)
         .memory_bytes = options->memory_bytes > 0 ? options->memory_bytes : session->share.memory_bytes,
         .n_slots = options->n_slots,
         .context = options->context,
+        .n_pages = options->n_pages,
         .n_pairs = options->n_pairs,
         .pairs = options->pairs,
         .input_facts = options->input_facts,

@@ -89,11 +89,13 @@ static enum sc_status find_homes(const struct sc_graph *graph, const struct sc_p
     for (int v = 0; v < graph->n_values; v++) {
         (*homes)[v] = -1;
     }
+    const struct sc_state_options caches = {
+        .n_slots = planning->n_slots, .context = planning->context, .n_pages = planning->n_pages};
     for (int p = 0; p < planning->n_pairs; p++) {
         const struct sc_state_pair *pair = &planning->pairs[p];
         const int home = graph->values[pair->out].producer;
         if (home >= 0) {
-            state_bytes[home] += planning->n_slots * sc_state_pair_bytes(pair, planning->context);
+            state_bytes[home] += sc_state_pair_bytes(pair, &caches);
             (*homes)[pair->in] = (*homes)[pair->out] = home;
         }
     }

@@ -17,6 +17,7 @@ struct sc_planning {
     int64_t memory_bytes; /* of each rank; 0: not limited */
     int n_slots;
     int64_t context;
+    int64_t n_pages; /* of the caches; 0: enough for all slots */
     int n_pairs;
     const struct sc_state_pair *pairs;
     const struct sc_fact *input_facts; /* per graph input; NULL: as declared, unknown dims as 1 */

@@ -117,6 +117,9 @@ static enum sc_status check_links(struct sc_session *session)
 
 static enum sc_status prepare(struct sc_session *session)
 {
+    if (session->options.n_slots > SC_WIRE_ROWS) {
+        return sc_fail(SC_LIMIT, "%d slots, at most %d work", session->options.n_slots, SC_WIRE_ROWS);
+    }
     SC_TRY(sc_model_check_files(session->model)); /* passes read it */
     if (session->options.trace_events > 0) {
         SC_TRY(sc_trace_start(&session->trace, session->options.trace_events));
@@ -212,7 +215,6 @@ void sc_session_close(struct sc_session *session)
         sc_stage_release(&session->stages[s]);
     }
     sc_trace_release(&session->trace);
-    sc_state_store_free(session->store);
     sc_team_free(session->team);
     sc_machine_binding_restore(session->machine, session->binding);
     sc_machine_free(session->machine);

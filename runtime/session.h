@@ -13,6 +13,7 @@
 
 struct sc_microbatch {
     int64_t seq; /* set by submit */
+    uint64_t dropped; /* bits of slots whose states are given back before anything else */
     int n_rows; /* 0 for stateless models */
     struct sc_row rows[SC_WIRE_ROWS];
 };
@@ -36,8 +37,9 @@ struct sc_session_options {
     bool blas;
     uint64_t seed;
     int64_t memory_bytes; /* limit of each rank; 0: its share of the machine */
-    int n_slots; /* at least 1 when there are pairs */
+    int n_slots; /* at least 1 when there are pairs, at most SC_WIRE_ROWS */
     int64_t context; /* positions a slot may reach */
+    int64_t n_pages; /* of 64 positions, for all slots together; 0: enough for each to reach its context */
     int n_pairs;
     const struct sc_state_pair *pairs;
     const bool

@@ -43,7 +43,8 @@ struct sc_stage {
     int *out_values; /* for each out edge in turn, its values as outputs of the program */
     const struct sc_value **sent; /* values of the edge at hand */
     int n_pairs;
-    int *pairs, *pair_outputs; /* pairs of the store, and which output of the program is the new state */
+    int *pair_outputs; /* by pair of the store: which output of the program is the new state */
+    struct sc_state_store *store; /* of the pairs that its nodes join; NULL: none */
     int64_t next_seq;
 };
 
@@ -79,8 +80,7 @@ struct sc_session {
     struct sc_output_source *sources; /* by graph output */
     int n_stages; /* of this rank */
     struct sc_stage *stages;
-    struct sc_state_store *store;
-    int *store_pairs; /* by pair of options: index in the store, -1 when another rank has it */
+    int *store_pairs; /* by pair of options: index in its stage's store, -1 when another rank has it */
     int window; /* microbatches in flight */
     int64_t submitted, delivered; /* rank 0 */
     bool holding; /* rank 0: the results delivered last are still shown */

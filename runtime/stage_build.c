@@ -51,27 +51,27 @@ static int pair_stage(const struct sc_session *session, const struct sc_state_pa
     return producer < 0 ? -1 : sc_plan_stage_of(session->plan, &graph->nodes[producer]);
 }
 
-static enum sc_status build_store(struct sc_session *session)
+/* The states of a stage; store_pairs says where they are. */
+static enum sc_status build_store(struct sc_session *session, struct sc_stage *stage)
 {
     const struct sc_session_options *options = &session->options;
-    const int rank = sc_world_rank(session->world);
     struct sc_state_pair *pairs = sc_arena_array(&session->arena, (size_t)options->n_pairs, sizeof *pairs);
-    session->store_pairs = sc_arena_array(&session->arena, (size_t)options->n_pairs, sizeof *session->store_pairs);
-    if (!pairs || !session->store_pairs) {
+    if (!pairs) {
         return SC_NO_MEMORY;
     }
     int n = 0;
     for (int p = 0; p < options->n_pairs; p++) {
-        const int stage = pair_stage(session, &options->pairs[p]);
-        session->store_pairs[p] = -1;
-        if (stage >= 0 && stage_rank(session, stage) == rank) {
+        if (pair_stage(session, &options->pairs[p]) == stage->index) {
             session->store_pairs[p] = n;
             pairs[n++] = options->pairs[p];
         }
     }
-    const struct sc_state_options store = {
-        .n_pairs = n, .pairs = pairs, .n_slots = options->n_slots, .context = options->context};
-    return sc_state_store_create(&store, &session->store);
+    const struct sc_state_options store = {.n_pairs = n,
+        .pairs = pairs,
+        .n_slots = options->n_slots,
+        .context = options->context,
+        .n_pages = options->n_pages};
+    return n > 0 ? sc_state_store_create(&store, &stage->store) : SC_OK;
 }
 
 /* What to compile for a stage, gathered in arrays of the session's arena. */
@@ -151,7 +151,6 @@ static enum sc_status gather_pairs(struct sc_builder *builder, const bool *is_re
             builder->inputs[builder->n_inputs++] = pair->in;
         }
         if (mine) {
-            stage->pairs[stage->n_pairs] = session->store_pairs[p];
             stage->pair_outputs[stage->n_pairs++] = builder->n_outputs;
             builder->outputs[builder->n_outputs++] = pair->out;
         }
@@ -191,16 +190,16 @@ static enum sc_status make_room(struct sc_builder *builder)
     stage->sent = sc_arena_array(arena, widest, sizeof *stage->sent);
     stage->in = sc_arena_array(arena, n_edges, sizeof *stage->in);
     stage->out = sc_arena_array(arena, n_edges, sizeof *stage->out);
-    stage->pairs = sc_arena_array(arena, n_pairs, sizeof *stage->pairs);
     stage->pair_outputs = sc_arena_array(arena, n_pairs, sizeof *stage->pair_outputs);
     const bool made = builder->nodes && builder->inputs && builder->outputs && stage->inputs && stage->feeds &&
-        stage->out_values && stage->sent && stage->in && stage->out && stage->pairs && stage->pair_outputs;
+        stage->out_values && stage->sent && stage->in && stage->out && stage->pair_outputs;
     return made ? SC_OK : SC_NO_MEMORY;
 }
 
 static enum sc_status build_stage(struct sc_session *session, struct sc_stage *stage)
 {
     struct sc_builder builder = {.session = session, .stage = stage};
+    SC_TRY(build_store(session, stage));
     SC_TRY(make_room(&builder));
     gather_nodes(&builder);
     gather_edges(&builder);
@@ -226,10 +225,16 @@ static enum sc_status build_stage(struct sc_session *session, struct sc_stage *s
 static enum sc_status build_frame(struct sc_session *session)
 {
     SC_TRY(build_edges(session));
-    SC_TRY(build_store(session));
-    const int n_stages = session->plan->n_stages;
+    const int n_stages = session->plan->n_stages, n_pairs = session->options.n_pairs;
     session->stages = sc_arena_array(&session->arena, (size_t)n_stages, sizeof *session->stages);
-    return session->stages ? SC_OK : SC_NO_MEMORY;
+    session->store_pairs = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *session->store_pairs);
+    if (!session->stages || !session->store_pairs) {
+        return SC_NO_MEMORY;
+    }
+    for (int p = 0; p < n_pairs; p++) {
+        session->store_pairs[p] = -1;
+    }
+    return SC_OK;
 }
 
 static enum sc_status build_stages(struct sc_session *session)
@@ -266,6 +271,7 @@ enum sc_status sc_session_build(struct sc_session *session)
 
 void sc_stage_release(struct sc_stage *stage)
 {
+    sc_state_store_free(stage->store);
     sc_frame_free(stage->frame);
     sc_program_free(stage->program);
 }

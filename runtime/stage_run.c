@@ -22,10 +22,9 @@ void sc_edge_pop(struct sc_edge *edge)
 static enum sc_status route(struct sc_session *session, struct sc_link *link, struct sc_received *received)
 {
     struct sc_wire_header header;
-    if (received->bytes < sizeof header) {
+    if (sc_wire_peek(received->data, received->bytes, &header) != SC_OK) {
         return sc_fail(SC_PEER, "rank %d sent a message of %zu bytes", link->peer, received->bytes);
     }
-    memcpy(&header, received->data, sizeof header);
     if (header.kind == SC_WIRE_END && link->peer == 0) {
         session->end_seq = header.seq;
         sc_link_give_back(link, received);
@@ -74,9 +73,10 @@ enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, co
     struct sc_wire_header header = {.kind = poison ? SC_WIRE_POISON : SC_WIRE_DATA,
         .edge = edge->index,
         .seq = microbatch->seq,
-        .n_rows = microbatch->n_rows};
+        .n_rows = microbatch->n_rows,
+        .dropped = microbatch->dropped};
     memcpy(header.rows, microbatch->rows, (size_t)microbatch->n_rows * sizeof *header.rows);
-    const size_t bytes = sc_wire_bytes(values, n_values);
+    const size_t bytes = sc_wire_bytes(microbatch->n_rows, values, n_values);
     if (bytes == 0) {
         return sc_fail(SC_INTERNAL, "a value of edge %d cannot travel", edge->index);
     }
@@ -137,7 +137,8 @@ static enum sc_status open_inputs(
         }
         microbatch->seq = edge->header.seq;
         microbatch->n_rows = edge->header.n_rows;
-        memcpy(microbatch->rows, edge->header.rows, sizeof microbatch->rows);
+        microbatch->dropped = edge->header.dropped;
+        memcpy(microbatch->rows, edge->header.rows, (size_t)edge->header.n_rows * sizeof *microbatch->rows);
     }
     return SC_OK;
 }
@@ -146,17 +147,20 @@ static enum sc_status open_inputs(
 static enum sc_status compute(
     struct sc_session *session, struct sc_stage *stage, const struct sc_microbatch *microbatch)
 {
+    if (stage->n_pairs > 0) {
+        SC_TRY(sc_state_begin(stage->store, microbatch->rows, microbatch->n_rows));
+    }
     for (int i = 0; i < stage->n_inputs; i++) {
         const struct sc_stage_input *input = &stage->inputs[i];
         if (input->edge >= 0) {
             stage->feeds[i] = &session->edges[input->edge].values[input->value];
         } else {
-            SC_TRY(sc_state_feed(session->store, input->value, microbatch->rows, microbatch->n_rows, &stage->feeds[i]));
+            SC_TRY(sc_state_feed(stage->store, input->value, microbatch->rows, microbatch->n_rows, &stage->feeds[i]));
         }
     }
     SC_TRY(sc_frame_run(stage->frame, stage->feeds, microbatch->seq));
     for (int p = 0; p < stage->n_pairs; p++) {
-        SC_TRY(sc_state_keep(session->store, stage->pairs[p], microbatch->rows, microbatch->n_rows,
+        SC_TRY(sc_state_keep(stage->store, p, microbatch->rows, microbatch->n_rows,
             sc_frame_output(stage->frame, stage->pair_outputs[p])));
     }
     return SC_OK;
@@ -219,12 +223,15 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     bool poisoned = false;
     SC_TRY(open_inputs(session, stage, &microbatch, &poisoned));
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
+    if (stage->n_pairs > 0) {
+        sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
+    }
     if (!poisoned && compute(session, stage, &microbatch) != SC_OK) {
         note_failure(session, stage, microbatch.seq);
         poisoned = true;
     }
     for (int p = 0; p < stage->n_pairs && poisoned; p++) {
-        sc_state_cut(session->store, stage->pairs[p], microbatch.rows, microbatch.n_rows);
+        sc_state_cut(stage->store, p, microbatch.rows, microbatch.n_rows);
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
     SC_TRY(send_outputs(session, stage, &microbatch, poisoned));

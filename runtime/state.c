@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pages are cut from one reserved mapping a store; a page table per (slot, pair) is filled in once. */
+ * A page of the pool is 64 positions of every paged pair; its parts lie in one reserved mapping, pair after pair. A view
+ * per (pair, slot) follows the table of pages. */
 #include "runtime/state.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/pages.h"
 
 /* One dense state, in memory that grows with it. */
 struct sc_dense_state {
@@ -15,8 +18,10 @@ struct sc_dense_state {
 struct sc_state_store {
     struct sc_arena arena;
     struct sc_state_options options;
-    void *pages; /* all of them; zero-filled by the system when first touched */
-    struct sc_state_view *views; /* by pair, by slot: page tables */
+    struct sc_pages *table; /* NULL: no pair is paged */
+    void *memory; /* of all pages; zero-filled by the system when first touched */
+    char **parts; /* by pair: its part of page 0, the others follow; NULL for dense ones */
+    struct sc_state_view *views; /* by pair, by slot */
     struct sc_dense_state *dense; /* by pair, by slot */
     int64_t *lengths; /* by pair, by slot: positions that it holds */
     struct sc_state *fed; /* by pair: what sc_state_feed hands out */
@@ -35,16 +40,24 @@ static int64_t pair_capacity(const struct sc_state_pair *pair, int64_t context)
 
 static int64_t pair_pages(const struct sc_state_pair *pair, int64_t context)
 {
-    return (pair_capacity(pair, context) + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
+    return sc_pages_for(pair_capacity(pair, context));
 }
 
-int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, int64_t context)
+/* Of the pool: as many as there are, but no more than all slots can fill. */
+static int64_t pool_pages(int64_t n_pages, int n_slots, int64_t slot_pages)
 {
-    return pair->kind == SC_STATE_PAGED ? pair_pages(pair, context) * page_bytes(pair) : 0;
+    return n_pages > 0 && n_pages < n_slots * slot_pages ? n_pages : n_slots * slot_pages;
+}
+
+int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, const struct sc_state_options *options)
+{
+    return pair->kind == SC_STATE_PAGED
+        ? pool_pages(options->n_pages, options->n_slots, pair_pages(pair, options->context)) * page_bytes(pair)
+        : 0;
 }
 
 /* Bytes of all pages. Heads and width come from the model file. */
-static enum sc_status count_bytes(const struct sc_state_options *options, int64_t *bytes)
+static enum sc_status count_bytes(const struct sc_state_options *options, int64_t n_pages, int64_t *bytes)
 {
     const int64_t most = (int64_t)1 << 46;
     *bytes = 0;
@@ -55,46 +68,81 @@ static enum sc_status count_bytes(const struct sc_state_options *options, int64_
         }
         const int64_t dims[] = {pair->heads, pair->width, SC_PAGE_ROWS};
         SC_TRY(sc_dims_check("a page of a cache", pair->type, 3, dims));
-        const int64_t pages = pair_pages(pair, options->context);
         const int64_t page = page_bytes(pair) > 0 ? page_bytes(pair) : 1;
-        if (pages > (most - *bytes) / page / options->n_slots) {
+        if (n_pages > (most - *bytes) / page) {
             return sc_fail(SC_NO_MEMORY, "out of memory for caches of %lld positions in %d slots",
                 (long long)options->context, options->n_slots);
         }
-        *bytes += options->n_slots * pages * page_bytes(pair);
+        *bytes += n_pages * page_bytes(pair);
     }
     return SC_OK;
 }
 
-static enum sc_status make_views(struct sc_state_store *store)
+/* A slot has another page: all pairs' views of it follow. */
+static void page_changed(void *arg, int slot, int64_t index, int64_t page, int64_t copied_from)
 {
-    const struct sc_state_options *options = &store->options;
-    char *page = (char *)(((uintptr_t)store->pages + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS * SC_PAGE_ROWS); /* cache lines */
-    for (int p = 0; p < options->n_pairs; p++) {
-        const struct sc_state_pair *pair = &options->pairs[p];
-        if (pair->kind != SC_STATE_PAGED) {
+    struct sc_state_store *store = arg;
+    for (int p = 0; p < store->options.n_pairs; p++) {
+        const size_t bytes = (size_t)page_bytes(&store->options.pairs[p]);
+        if (!store->parts[p] || index >= pair_pages(&store->options.pairs[p], store->options.context)) {
             continue;
         }
-        store->fed[p].rows = sc_arena_array(&store->arena, SC_WIRE_ROWS, sizeof *store->fed[p].rows);
-        if (!store->fed[p].rows) {
+        char *to = store->parts[p] + (size_t)page * bytes;
+        if (copied_from >= 0) {
+            memcpy(to, store->parts[p] + (size_t)copied_from * bytes, bytes);
+        }
+        store->views[p * store->options.n_slots + slot].pages[index] = to;
+    }
+}
+
+static enum sc_status make_views(struct sc_state_store *store, int p)
+{
+    const struct sc_state_options *options = &store->options;
+    const struct sc_state_pair *pair = &options->pairs[p];
+    const int64_t n_pages = pair_pages(pair, options->context);
+    store->fed[p].rows = sc_arena_array(&store->arena, SC_WIRE_ROWS, sizeof *store->fed[p].rows);
+    if (!store->fed[p].rows) {
+        return SC_NO_MEMORY;
+    }
+    for (int slot = 0; slot < options->n_slots; slot++) {
+        struct sc_state_view *view = &store->views[p * options->n_slots + slot];
+        view->pages = sc_arena_array(&store->arena, (size_t)n_pages, sizeof *view->pages);
+        if (!view->pages) {
             return SC_NO_MEMORY;
         }
-        for (int slot = 0; slot < options->n_slots; slot++) {
-            struct sc_state_view *view = &store->views[p * options->n_slots + slot];
-            view->n_pages = pair_pages(pair, options->context);
-            view->pages = sc_arena_array(&store->arena, (size_t)view->n_pages, sizeof *view->pages);
-            if (!view->pages) {
-                return SC_NO_MEMORY;
-            }
-            view->head_stride = pair->width * SC_PAGE_ROWS;
-            view->row_stride = pair->keys ? 1 : pair->width;
-            view->column_stride = pair->keys ? SC_PAGE_ROWS : 1;
-            for (int64_t i = 0; i < view->n_pages; i++, page += page_bytes(pair)) {
-                view->pages[i] = page;
-            }
-        }
+        view->n_pages = n_pages;
+        view->head_stride = pair->width * SC_PAGE_ROWS;
+        view->row_stride = pair->keys ? 1 : pair->width;
+        view->column_stride = pair->keys ? SC_PAGE_ROWS : 1;
     }
     return SC_OK;
+}
+
+static enum sc_status make_pool(struct sc_state_store *store)
+{
+    const struct sc_state_options *options = &store->options;
+    const int64_t slot_pages = sc_pages_for(options->context);
+    const int64_t n_pages = pool_pages(options->n_pages, options->n_slots, slot_pages);
+    int64_t bytes = 0;
+    SC_TRY(count_bytes(options, n_pages, &bytes));
+    store->memory = calloc(1, (size_t)bytes + SC_PAGE_ROWS);
+    if (!store->memory) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %lld bytes of caches", (long long)bytes);
+    }
+    char *at = (char *)(((uintptr_t)store->memory + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS * SC_PAGE_ROWS); /* cache lines */
+    for (int p = 0; p < options->n_pairs; p++) {
+        if (options->pairs[p].kind == SC_STATE_PAGED) {
+            store->parts[p] = at;
+            at += n_pages * page_bytes(&options->pairs[p]);
+            SC_TRY(make_views(store, p));
+        }
+    }
+    const struct sc_pages_options table = {.n_slots = options->n_slots,
+        .slot_pages = slot_pages,
+        .n_pages = n_pages,
+        .changed = page_changed,
+        .arg = store};
+    return at == store->memory ? SC_OK : sc_pages_create(&table, &store->table);
 }
 
 enum sc_status sc_state_store_create(const struct sc_state_options *options, struct sc_state_store **out)
@@ -111,19 +159,14 @@ enum sc_status sc_state_store_create(const struct sc_state_options *options, str
     store->lengths = sc_arena_array(&store->arena, n, sizeof *store->lengths);
     store->fed = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->fed);
     store->values = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->values);
-    int64_t bytes = 0;
+    store->parts = sc_arena_array(&store->arena, (size_t)options->n_pairs, sizeof *store->parts);
     enum sc_status status = SC_NO_MEMORY;
-    if (pairs && store->views && store->dense && store->lengths && store->fed && store->values) {
+    if (pairs && store->views && store->dense && store->lengths && store->fed && store->values && store->parts) {
         for (int p = 0; p < options->n_pairs; p++) {
             pairs[p] = options->pairs[p];
         }
         store->options.pairs = pairs;
-        status = count_bytes(options, &bytes);
-    }
-    if (status == SC_OK) {
-        store->pages = calloc(1, (size_t)bytes + SC_PAGE_ROWS);
-        status = store->pages ? make_views(store)
-                              : sc_fail(SC_NO_MEMORY, "out of memory for %lld bytes of caches", (long long)bytes);
+        status = make_pool(store);
     }
     if (status != SC_OK) {
         sc_state_store_free(store);
@@ -141,9 +184,77 @@ void sc_state_store_free(struct sc_state_store *store)
     for (int i = 0; store->dense && i < store->options.n_pairs * store->options.n_slots; i++) {
         free(store->dense[i].memory);
     }
-    free(store->pages);
+    sc_pages_free(store->table);
+    free(store->memory);
     sc_arena_release(&store->arena);
     free(store);
+}
+
+static enum sc_status check_slot(const struct sc_state_store *store, int slot)
+{
+    return slot >= 0 && slot < store->options.n_slots
+        ? SC_OK
+        : sc_fail(SC_BAD_INPUT, "slot %d is not one of %d", slot, store->options.n_slots);
+}
+
+/* The row's slot begins as another one. Dense states are one tensor that no two can have. */
+static enum sc_status share(struct sc_state_store *store, const struct sc_row *row)
+{
+    const int from = row->shares - 1, n_slots = store->options.n_slots;
+    SC_TRY(check_slot(store, from));
+    for (int p = 0; p < store->options.n_pairs; p++) {
+        const int64_t length = store->lengths[p * n_slots + from];
+        if (!store->parts[p] || length < row->pos) {
+            return sc_fail(SC_BAD_INPUT, "slot %d is to begin as the first %lld positions of slot %d, which %s %lld",
+                row->slot, (long long)row->pos, from, store->parts[p] ? "holds" : "cannot be shared from its",
+                (long long)length);
+        }
+    }
+    SC_TRY(sc_pages_share(store->table, row->slot, from, row->pos));
+    for (int p = 0; p < store->options.n_pairs; p++) {
+        store->lengths[p * n_slots + row->slot] = row->pos;
+    }
+    return SC_OK;
+}
+
+static enum sc_status begin_row(struct sc_state_store *store, const struct sc_row *row)
+{
+    SC_TRY(check_slot(store, row->slot));
+    if (row->shares > 0) {
+        SC_TRY(share(store, row));
+    }
+    const int64_t context = store->options.context;
+    if (!store->table || row->pos < 0 || row->n_new < 0 || row->pos > context - row->n_new ||
+        row->pos / SC_PAGE_ROWS > sc_pages_held(store->table, row->slot)) {
+        return SC_OK; /* sc_state_feed says what is wrong with it */
+    }
+    if (row->pos == 0) {
+        sc_pages_drop(store->table, row->slot);
+    }
+    return sc_pages_write(store->table, row->slot, row->pos, row->n_new);
+}
+
+enum sc_status sc_state_begin(struct sc_state_store *store, const struct sc_row *rows, int n_rows)
+{
+    for (int r = 0; r < n_rows; r++) {
+        SC_TRY(begin_row(store, &rows[r]));
+    }
+    return SC_OK;
+}
+
+void sc_state_drop(struct sc_state_store *store, uint64_t slots)
+{
+    for (int slot = 0; slot < store->options.n_slots && slots >> slot; slot++) {
+        if ((slots >> slot & 1) == 0) {
+            continue;
+        }
+        if (store->table) {
+            sc_pages_drop(store->table, slot);
+        }
+        for (int p = 0; p < store->options.n_pairs; p++) {
+            store->lengths[p * store->options.n_slots + slot] = 0;
+        }
+    }
 }
 
 /* A cache can be continued from any position that it holds, a dense state from the one where it stands. After a failure
@@ -152,9 +263,7 @@ static enum sc_status check_row(const struct sc_state_store *store, int p, const
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     const int64_t capacity = pair_capacity(pair, store->options.context);
-    if (row->slot < 0 || row->slot >= store->options.n_slots) {
-        return sc_fail(SC_BAD_INPUT, "slot %d is not one of %d", row->slot, store->options.n_slots);
-    }
+    SC_TRY(check_slot(store, row->slot));
     if (row->pos < 0 || row->n_new < 0 || row->pos > capacity - row->n_new) {
         return sc_fail(SC_LIMIT, "position %lld + %d is past the cache's capacity of %lld", (long long)row->pos,
             row->n_new, (long long)capacity);
@@ -215,6 +324,7 @@ enum sc_status sc_state_feed(
     for (int r = 0; r < n_rows; r++) {
         state->rows[r] = store->views[p * store->options.n_slots + rows[r].slot];
         state->rows[r].length = rows[r].pos;
+        state->rows[r].n_pages = sc_pages_for(rows[r].pos + rows[r].n_new); /* nobody writes past what is its own */
     }
     store->values[p].kind = SC_KIND_STATE;
     store->values[p].u.state = state;

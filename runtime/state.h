@@ -25,21 +25,34 @@ struct sc_state_pair {
     int64_t dims[SC_MAX_RANK];
 };
 
-/* The states of one rank, keyed by (slot, pair). Paged ones lie in pages of 64 positions that are reserved when the
- * store is made and touched when they are first written. A microbatch's rows say where they continue: a cache anywhere in
- * what it holds, so that going back to an earlier position needs no call; a dense state where it stands, or at 0. Belongs
- * to the thread that drives the session. */
+/* The states of one stage, keyed by (slot, pair). Paged ones lie in pages of 64 positions from a pool that all slots
+ * share, which is reserved when the store is made and touched when it is first written. A microbatch's rows say where they
+ * continue: a cache anywhere in what it holds, so that going back to an earlier position needs no call; a dense state
+ * where it stands, or at 0. A row may begin as another slot: pages are then shared until one of the two writes into them.
+ * A stage, not a rank, has a store: two stages of a rank are not at the same microbatch. Belongs to the thread that
+ * drives the session.
+ *
+ * For each microbatch: drop ──► begin ──► feed, for each pair ──► the stage runs ──► keep, or cut when it failed */
 struct sc_state_store;
 
 struct sc_state_options {
     int n_pairs;
-    const struct sc_state_pair *pairs; /* of this rank */
+    const struct sc_state_pair *pairs; /* of this stage */
     int n_slots;
     int64_t context; /* positions a slot may reach; a pair's own capacity may be less */
+    int64_t n_pages; /* of the pool; 0: enough for every slot to reach its context */
 };
 
 enum sc_status sc_state_store_create(const struct sc_state_options *options, struct sc_state_store **store);
 void sc_state_store_free(struct sc_state_store *store); /* safe on NULL */
+
+/* Slots (bits) hold nothing any more, and their pages are free. */
+void sc_state_drop(struct sc_state_store *store, uint64_t slots);
+
+/* Gives the rows' slots pages of their own for the positions that are to be written, and pages of another slot where a
+ * row begins as that. SC_LIMIT when the pool has no more; SC_BAD_INPUT for a slot out of range, or one that holds less
+ * than is to be shared. */
+enum sc_status sc_state_begin(struct sc_state_store *store, const struct sc_row *rows, int n_rows);
 
 /* The value to feed as pair's input for these rows: a state with one view per row, or the dense tensor of the only
  * row's slot (as it was kept last; the empty one when the row starts at position 0). Fails with SC_LIMIT when a row
@@ -57,7 +70,8 @@ enum sc_status sc_state_keep(
  * later microbatches or other pairs have done. Rows are as they came. */
 void sc_state_cut(struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows);
 
-/* Bytes that one slot at `context` positions takes in pages of the pair; 0 for dense pairs. */
-int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, int64_t context);
+/* Bytes that all slots take in pages of the pair when they are full; 0 for dense pairs. Of options: slots, context and
+ * pages. */
+int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, const struct sc_state_options *options);
 
 #endif

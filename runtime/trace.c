@@ -63,7 +63,7 @@ static enum sc_status send_bytes(struct sc_world *world, int peer, const void *d
     sc_wire_bytes_value(data, bytes, &value);
     const struct sc_value *const values = &value;
     const struct sc_wire_header header = {.kind = SC_WIRE_CONTROL, .edge = -1};
-    const size_t size = sc_wire_bytes(&values, 1);
+    const size_t size = sc_wire_bytes(0, &values, 1);
     void *buffer = NULL;
     for (int64_t idle = 0; !buffer; idle++) {
         SC_TRY(sc_link_reserve(link, size, &buffer));

@@ -292,7 +292,7 @@ static int try_wire(struct bench *bench, struct sc_draw *draw)
     (void)bench;
     sample(draw, items, &fact, strings);
     const struct sc_value *const values[] = {&items[0], &items[2]};
-    const size_t bytes = sc_wire_bytes(values, 2);
+    const size_t bytes = sc_wire_bytes(0, values, 2);
     unsigned char *message = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!message) {
         fail("message");

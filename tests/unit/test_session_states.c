@@ -68,6 +68,31 @@ static void chunks_of_two_slots_have_the_bits_of_each_alone(void **state)
     session_close(&c);
 }
 
+/* Slot 4 has the tokens of slot 0, and begins as it; then each writes on from where they part, in any order. */
+static void a_slot_that_begins_as_another_has_the_bits_of_one_alone(void **state)
+{
+    (void)state;
+    static const int64_t shared[] = {1, 64, 70, 100};
+    for (int i = 0; i < 4; i++) {
+        struct session_case c;
+        open_decoder(&c, 1 + i % 3, 1);
+        run_row(&c, 0, 0, 60, NULL);
+        run_row(&c, 0, 60, 50, NULL);
+        run_row(&c, 0, 110, 1, want[0]);
+        const struct sc_row begun = {.slot = 4, .n_new = 10, .pos = shared[i], .shares = 1};
+        run_rows(&c, 1, &begun, NULL);
+        run_row(&c, 0, 100, 10, NULL); /* both write into the page that was shared */
+        for (int64_t pos = shared[i] + 10; pos < 110; pos += 10) {
+            run_row(&c, 4, pos, pos > 100 ? (int)(110 - pos) : 10, NULL);
+        }
+        const struct sc_row rows[] = {{.slot = 4, .n_new = 1, .pos = 110}, {.slot = 0, .n_new = 1, .pos = 110}};
+        run_rows(&c, 2, rows, logits[0]);
+        assert_memory_equal(logits[0], want[0], sizeof want[0]);
+        assert_memory_equal(logits[1], want[0], sizeof want[0]);
+        session_close(&c);
+    }
+}
+
 static void going_back_to_an_earlier_position_needs_no_call(void **state)
 {
     (void)state;
@@ -194,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_one_microbatch_have_the_bits_of_each_alone),
         cmocka_unit_test(chunks_of_two_slots_have_the_bits_of_each_alone),
+        cmocka_unit_test(a_slot_that_begins_as_another_has_the_bits_of_one_alone),
         cmocka_unit_test(going_back_to_an_earlier_position_needs_no_call),
         cmocka_unit_test(a_bad_token_fails_its_microbatch_alone),
         cmocka_unit_test(rows_that_do_not_fit_fail_their_microbatch_alone),

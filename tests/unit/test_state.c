@@ -24,6 +24,7 @@ static struct sc_state_store *make(void)
 static void hold(struct sc_state_store *store, int pair, int slot, int n)
 {
     const struct sc_row row = {.slot = slot, .n_new = n};
+    assert_ok(sc_state_begin(store, &row, 1));
     assert_ok(sc_state_keep(store, pair, &row, 1, NULL));
 }
 
@@ -31,6 +32,7 @@ static const struct sc_value *feed(struct sc_state_store *store, int pair, int s
 {
     const struct sc_value *value = NULL;
     const struct sc_row row = {.slot = slot, .n_new = n_new, .pos = pos};
+    assert_ok(sc_state_begin(store, &row, 1));
     assert_ok(sc_state_feed(store, pair, &row, 1, &value));
     return value;
 }
@@ -42,6 +44,7 @@ static void a_row_sees_its_slot_at_its_position(void **state)
     const struct sc_row rows[] = {{.slot = 2, .n_new = 1, .pos = 199}, {.slot = 0, .n_new = 5, .pos = 0}};
     const struct sc_value *value = NULL;
     hold(store, 0, 2, 199);
+    assert_ok(sc_state_begin(store, rows, 2));
     assert_ok(sc_state_feed(store, 0, rows, 2, &value));
     assert_int_equal(value->kind, SC_KIND_STATE);
     const struct sc_state *fed = value->u.state;
@@ -52,6 +55,7 @@ static void a_row_sees_its_slot_at_its_position(void **state)
     assert_int_equal(fed->rows[0].length, 199);
     assert_int_equal(fed->rows[1].length, 0);
     assert_int_equal(fed->rows[0].n_pages, 4); /* 200 positions */
+    assert_int_equal(fed->rows[1].n_pages, 1); /* not one more than is written */
     sc_state_store_free(store);
 }
 
@@ -75,9 +79,17 @@ static void pages_of_slots_and_pairs_never_overlap(void **state)
     (void)state;
     struct sc_state_store *store = make();
     const size_t page[2] = {HEADS * WIDTH * SC_PAGE_ROWS * 4, HEADS * WIDTH * SC_PAGE_ROWS * 2};
+    for (int slot = 0; slot < SLOTS; slot++) {
+        const struct sc_row written[2] = {{.slot = slot, .n_new = CONTEXT}, {.slot = slot, .n_new = 70}};
+        assert_ok(sc_state_begin(store, written, 1));
+        for (int p = 0; p < 2; p++) {
+            assert_ok(sc_state_keep(store, p, &written[p], 1, NULL));
+        }
+    }
     for (int p = 0; p < 2; p++) {
         for (int slot = 0; slot < SLOTS; slot++) {
-            const struct sc_state_view *view = &feed(store, p, slot, 0, 1)->u.state->rows[0];
+            const struct sc_state_view *view = &feed(store, p, slot, p ? 69 : CONTEXT - 1, 1)->u.state->rows[0];
+            assert_int_equal(view->n_pages, p ? 2 : 4);
             for (int64_t i = 0; i < view->n_pages; i++) {
                 assert_int_equal((uintptr_t)view->pages[i] % 64, 0);
                 for (size_t b = 0; b < page[p]; b++) { /* zeroes at first, then our mark */
@@ -89,7 +101,7 @@ static void pages_of_slots_and_pairs_never_overlap(void **state)
     }
     for (int p = 0; p < 2; p++) {
         for (int slot = 0; slot < SLOTS; slot++) {
-            const struct sc_state_view *view = &feed(store, p, slot, 0, 1)->u.state->rows[0];
+            const struct sc_state_view *view = &feed(store, p, slot, p ? 69 : CONTEXT - 1, 1)->u.state->rows[0];
             for (int64_t i = 0; i < view->n_pages; i++) {
                 for (size_t b = 0; b < page[p]; b++) {
                     assert_int_equal(((unsigned char *)view->pages[i])[b], 1 + 10 * p + slot);
@@ -277,9 +289,101 @@ static void a_dense_state_goes_on_from_where_it_stands_alone(void **state)
 static void bytes_are_those_of_whole_pages(void **state)
 {
     (void)state;
-    assert_int_equal(sc_state_pair_bytes(&pairs[0], 200), 4 * 64 * HEADS * WIDTH * 4);
-    assert_int_equal(sc_state_pair_bytes(&pairs[1], 200), 2 * 64 * HEADS * WIDTH * 2); /* its own capacity is 70 */
-    assert_int_equal(sc_state_pair_bytes(&pairs[2], 200), 0);
+    struct sc_state_options options = {.n_slots = 1, .context = 200};
+    assert_int_equal(sc_state_pair_bytes(&pairs[0], &options), 4 * 64 * HEADS * WIDTH * 4);
+    assert_int_equal(sc_state_pair_bytes(&pairs[1], &options), 2 * 64 * HEADS * WIDTH * 2); /* its own capacity is 70 */
+    assert_int_equal(sc_state_pair_bytes(&pairs[2], &options), 0);
+    options.n_slots = 3;
+    assert_int_equal(sc_state_pair_bytes(&pairs[0], &options), 12 * 64 * HEADS * WIDTH * 4);
+    options.n_pages = 7;
+    assert_int_equal(sc_state_pair_bytes(&pairs[0], &options), 7 * 64 * HEADS * WIDTH * 4);
+    assert_int_equal(sc_state_pair_bytes(&pairs[1], &options), 6 * 64 * HEADS * WIDTH * 2);
+}
+
+static struct sc_state_store *make_paged(int64_t n_pages)
+{
+    struct sc_state_store *store = NULL;
+    const struct sc_state_options options = {
+        .n_pairs = 2, .pairs = pairs, .n_slots = SLOTS, .context = CONTEXT, .n_pages = n_pages};
+    assert_ok(sc_state_store_create(&options, &store));
+    return store;
+}
+
+static void mark(struct sc_state_view view, int64_t page, unsigned char with)
+{
+    memset(view.pages[page], with, HEADS * WIDTH * SC_PAGE_ROWS * 2);
+}
+
+static unsigned char marked(struct sc_state_view view, int64_t page)
+{
+    return *(unsigned char *)view.pages[page];
+}
+
+static void a_slot_begins_as_another_and_their_ways_part(void **state)
+{
+    (void)state;
+    for (int writer = 0; writer < 2; writer++) { /* whoever writes first into the page that both have */
+        struct sc_state_store *store = make_paged(0);
+        const struct sc_row shared = {.slot = 1, .n_new = 1, .pos = 69, .shares = 1 + 3};
+        const struct sc_value *value;
+        struct sc_state_view of[2];
+        for (int p = 0; p < 2; p++) {
+            hold(store, p, 3, 70);
+            of[0] = feed(store, p, 3, 69, 1)->u.state->rows[0];
+            mark(of[0], 0, 10);
+            mark(of[0], 1, 20);
+        }
+        for (int p = 0; p < 2; p++) { /* the way of a stage: begun once, then fed */
+            if (p == 0) {
+                assert_ok(sc_state_begin(store, &shared, 1));
+            }
+            assert_ok(sc_state_feed(store, p, &shared, 1, &value));
+            of[1] = value->u.state->rows[0];
+            of[0] = feed(store, p, 3, 69, 1)->u.state->rows[0];
+            assert_ptr_equal(of[0].pages[0], of[1].pages[0]);
+            assert_ptr_not_equal(of[0].pages[1], of[1].pages[1]); /* the row is about to write there */
+            assert_int_equal(marked(of[1], 1), 20);
+            mark(of[writer], 1, 30);
+            assert_int_equal(marked(of[1 - writer], 1), 20);
+        }
+        sc_state_store_free(store);
+    }
+}
+
+static void what_is_not_there_cannot_be_shared(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make_paged(0), *dense = make();
+    const struct sc_row more = {.slot = 1, .n_new = 1, .pos = 71, .shares = 1 + 3},
+                        nobody = {.slot = 1, .n_new = 1, .pos = 5, .shares = 1 + SLOTS},
+                        itself = {.slot = 3, .n_new = 1, .pos = 5, .shares = 1 + 3};
+    hold(store, 0, 3, 70);
+    hold(store, 1, 3, 70);
+    assert_fails(SC_BAD_INPUT, "holds 70", sc_state_begin(store, &more, 1));
+    assert_fails(SC_BAD_INPUT, "slot 4", sc_state_begin(store, &nobody, 1));
+    assert_fails(SC_BAD_INPUT, "slot 3", sc_state_begin(store, &itself, 1));
+    hold(dense, 0, 3, 70);
+    hold(dense, 1, 3, 70);
+    const struct sc_row row = {.slot = 1, .n_new = 1, .pos = 5, .shares = 1 + 3};
+    assert_fails(SC_BAD_INPUT, "cannot be shared", sc_state_begin(dense, &row, 1));
+    sc_state_store_free(store);
+    sc_state_store_free(dense);
+}
+
+static void a_pool_that_is_full_refuses_until_a_slot_is_dropped(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make_paged(3);
+    const struct sc_row second = {.slot = 2, .n_new = 70};
+    hold(store, 0, 0, 128);
+    assert_fails(SC_LIMIT, "the pool 3", sc_state_begin(store, &second, 1));
+    sc_state_drop(store, 1);
+    assert_ok(sc_state_begin(store, &second, 1));
+    const struct sc_row first = {.slot = 0, .n_new = 1, .pos = 128};
+    const struct sc_value *value;
+    assert_ok(sc_state_begin(store, &first, 1));
+    assert_fails(SC_BAD_INPUT, "holds 0", sc_state_feed(store, 0, &first, 1, &value));
+    sc_state_store_free(store);
 }
 
 static void a_store_too_large_for_memory_is_refused(void **state)
@@ -315,6 +419,9 @@ int main(void)
         cmocka_unit_test(a_slot_continues_where_it_holds_something),
         cmocka_unit_test(a_dense_state_goes_on_from_where_it_stands_alone),
         cmocka_unit_test(bytes_are_those_of_whole_pages),
+        cmocka_unit_test(a_slot_begins_as_another_and_their_ways_part),
+        cmocka_unit_test(what_is_not_there_cannot_be_shared),
+        cmocka_unit_test(a_pool_that_is_full_refuses_until_a_slot_is_dropped),
         cmocka_unit_test(a_store_too_large_for_memory_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

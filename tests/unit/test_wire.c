@@ -31,12 +31,14 @@ static struct message written(const struct sc_value *values, int n)
         .edge = 3,
         .seq = 1234567890123,
         .n_rows = 2,
-        .rows = {{.slot = 4, .n_new = 5, .pos = 6}, {.slot = -1, .n_new = 1, .pos = 0}, {.slot = 99}}};
+        .dropped = 9,
+        .rows = {{.slot = 4, .n_new = 5, .pos = 6, .shares = 8, .note = "said"}, {.slot = -1, .n_new = 1, .pos = 0},
+            {.slot = 99}}};
     for (int i = 0; i < n; i++) {
         pointers[i] = &values[i];
     }
-    struct message message = {.bytes = sc_wire_bytes(pointers, n)};
-    assert_true(message.bytes >= sizeof header);
+    struct message message = {.bytes = sc_wire_bytes(header.n_rows, pointers, n)};
+    assert_true(message.bytes >= sc_wire_header_bytes(2));
     message.buffer = aligned(message.bytes);
     memset(message.buffer, 0xee, message.bytes);
     sc_wire_write(&header, pointers, n, message.buffer);
@@ -72,6 +74,9 @@ static void header_survives(void **state)
     assert_int_equal(header.rows[0].slot, 4);
     assert_int_equal(header.rows[0].n_new, 5);
     assert_int_equal(header.rows[0].pos, 6);
+    assert_int_equal(header.rows[0].shares, 8);
+    assert_string_equal((const char *)header.rows[0].note, "said");
+    assert_int_equal(header.dropped, 9);
     assert_int_equal(header.rows[1].slot, -1);
     assert_int_equal(header.rows[2].slot, 0); /* not used, so not sent */
     free(message.buffer);
@@ -215,9 +220,9 @@ static void what_cannot_travel_has_no_size(void **state)
     }
     const struct sc_value state_value = {.kind = SC_KIND_STATE};
     const struct sc_value *values[] = {&nested[8], &nested[9], &state_value};
-    assert_true(sc_wire_bytes(&values[0], 1) > 0);
-    assert_int_equal(sc_wire_bytes(&values[1], 1), 0);
-    assert_int_equal(sc_wire_bytes(&values[2], 1), 0);
+    assert_true(sc_wire_bytes(0, &values[0], 1) > 0);
+    assert_int_equal(sc_wire_bytes(0, &values[1], 1), 0);
+    assert_int_equal(sc_wire_bytes(0, &values[2], 1), 0);
 }
 
 /* A message with one tensor float[2,3] and one sequence of two strings[2], to be broken. */
@@ -258,7 +263,7 @@ static void wrong_headers_are_refused(void **state)
 {
     (void)state;
     REFUSED(offsetof(struct sc_wire_header, magic), uint32_t, 7, "magic");
-    REFUSED(offsetof(struct sc_wire_header, version), uint32_t, 2, "version 2");
+    REFUSED(offsetof(struct sc_wire_header, version), uint32_t, 1, "version 1");
     REFUSED(offsetof(struct sc_wire_header, kind), int32_t, 99, "kind 99");
     REFUSED(offsetof(struct sc_wire_header, kind), int32_t, -1, "kind -1");
     REFUSED(offsetof(struct sc_wire_header, edge), int32_t, -2, "edge -2");
@@ -272,12 +277,14 @@ static void wrong_headers_are_refused(void **state)
     REFUSED(offsetof(struct sc_wire_header, rows[0].slot), int32_t, -2, "slot -2");
     REFUSED(offsetof(struct sc_wire_header, rows[1].n_new), int32_t, -1, "-1 new");
     REFUSED(offsetof(struct sc_wire_header, rows[1].pos), int64_t, -1, "after -1");
+    REFUSED(offsetof(struct sc_wire_header, rows[1].shares), int32_t, -1, "of -2");
+    REFUSED(offsetof(struct sc_wire_header, n_rows), int32_t, 3, "of payload");
 }
 
 static void wrong_tensors_are_refused(void **state)
 {
     (void)state;
-    const size_t at = sizeof(struct sc_wire_header), dims = at + sizeof(struct sc_wire_record);
+    const size_t at = sc_wire_header_bytes(2), dims = at + sizeof(struct sc_wire_record);
     REFUSED(at + offsetof(struct sc_wire_record, kind), uint8_t, SC_KIND_STATE, "kind 4");
     REFUSED(at + offsetof(struct sc_wire_record, kind), uint8_t, 200, "kind 200");
     REFUSED(at + offsetof(struct sc_wire_record, type), uint8_t, 0, "type 0");
@@ -323,8 +330,8 @@ static void every_cut_message_is_refused(void **state)
     for (size_t bytes = 0; bytes < whole.bytes; bytes++) {
         struct message cut = {.buffer = aligned(bytes), .bytes = bytes};
         memcpy(cut.buffer, whole.buffer, bytes);
-        if (bytes >= sizeof(struct sc_wire_header)) { /* a liar who says the true length */
-            const uint64_t payload = bytes - sizeof(struct sc_wire_header);
+        if (bytes >= sc_wire_header_bytes(2)) { /* a liar who says the true length */
+            const uint64_t payload = bytes - sc_wire_header_bytes(2);
             memcpy(cut.buffer + offsetof(struct sc_wire_header, payload_bytes), &payload, sizeof payload);
         }
         struct sc_arena arena = {0};
@@ -360,17 +367,17 @@ static void nesting_past_eight_is_refused(void **state)
 {
     (void)state;
     for (int depth = 8; depth <= 9; depth++) {
-        struct message message = {.bytes = sizeof(struct sc_wire_header) + (size_t)(depth + 1) * 16};
+        struct message message = {.bytes = sc_wire_header_bytes(0) + (size_t)(depth + 1) * 16};
         message.buffer = aligned(message.bytes);
         memset(message.buffer, 0, message.bytes);
         const struct sc_wire_header header = {.magic = SC_WIRE_MAGIC,
             .version = SC_WIRE_VERSION,
             .n_values = 1,
             .payload_bytes = (uint64_t)(depth + 1) * 16};
-        memcpy(message.buffer, &header, sizeof header);
+        memcpy(message.buffer, &header, sc_wire_header_bytes(0));
         for (int i = 0; i < depth; i++) {
             const struct sc_wire_record record = {.kind = SC_KIND_SEQUENCE, .n = 1};
-            memcpy(message.buffer + sizeof header + (size_t)i * 16, &record, sizeof record);
+            memcpy(message.buffer + sc_wire_header_bytes(0) + (size_t)i * 16, &record, sizeof record);
         }
         struct sc_arena arena = {0};
         struct sc_value got[MANY];
