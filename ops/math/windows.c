@@ -70,7 +70,7 @@ static void run_window(const struct sc_call *call)
     for (int64_t i = 0; i < n; i++) {
         const double x =
             around > 0 ? 2.0 * 3.14159265358979323846 * (double)i / (double)around : 3.14159265358979323846;
-        const double y = p->a0 - p->a1 * cos(x) + p->a2 * cos(2.0 * x);
+        const double y = p->a2 * cos(2.0 * x) + p->a0 - p->a1 * cos(x); /* in this order 0 and 1 are exact */
         sc_convert(SC_F64, &y, p->type, sc_at(out->data, i, sc_type_bytes(p->type)), 1, 0);
     }
 }

@@ -42,6 +42,12 @@ static void windows_have_the_type_that_is_asked_for(void **state)
         op_gives(&t, 0, types[k], OP_DIMS(4), k < 3 ? OP_VALUES(0, 0.5, 1, 0.5) : OP_VALUES(0, 0, 1, 0), 1e-12);
         op_close(&t);
     }
+    op_open(&t, "", "BlackmanWindow", 17);
+    op_int(&t, "output_datatype", SC_U32);
+    op_in(&t, SC_I32, OP_SCALAR, OP_VALUES(4));
+    op_passes(&t, 1);
+    op_gives(&t, 0, SC_U32, OP_DIMS(4), OP_VALUES(0, 0, 1, 0), 0);
+    op_close(&t);
     op_open(&t, "", "HannWindow", 17);
     op_int(&t, "output_datatype", SC_STRING);
     op_in(&t, SC_I32, OP_SCALAR, OP_VALUES(4));
