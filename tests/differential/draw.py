@@ -9,15 +9,26 @@ class Impossible(Exception):
     """These types or attributes do not go together by the clause: draw again."""
 
 
+class Empty:
+    """The one value of its type, EMPTY: an optional input that holds nothing."""
+
+
+EMPTY = Empty()
+
+
 class Case:
-    """One node. inputs: arrays, lists of arrays (a sequence), or None (absent); outputs: how many are asked for.
+    """One node. inputs: arrays, lists of arrays (a sequence), EMPTY, or None (absent); outputs: how many are asked for.
 
     rule: a function of the inputs, floats widened to f64, that gives the outputs as the clause says; None where only
     peers judge. error: how many units in the last place the result may be from the rule's, rounded to its type.
+    output_types: where they are no type parameters of the row's, as in variadic outputs of mixed types.
+    statistics: for what is drawn at random, a function of the outputs that says what is wrong with them, or None.
     """
 
-    def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), **attributes):
+    def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), statistics=None, output_types=None,
+                 **attributes):
         self.inputs, self.outputs, self.rule, self.error = list(inputs), outputs, rule, error
+        self.statistics, self.output_types = statistics, output_types
         self.constants = set(constants)  # inputs that are initializers, by index
         self.attributes = {name: value for name, value in attributes.items() if value is not None}
 
@@ -74,9 +85,21 @@ class Draw:
     def dtype(self, variable):
         return schema.numpy_type(self.type(variable))
 
-    def values(self, variable, shape, low=-4.0, high=4.0, special=False):
-        """Values of a type parameter or a type between low and high; special: infinities, NaN, and the far ends too."""
+    def value(self, kind):
+        """Of a type in the schema's words: a tensor, a sequence, or what an optional holds."""
+        kind = schema.inner(kind)
+        shapes = [self.shape(0, 2, (1, 2, 3)) for _ in range(self.int(1, 4))]
+        if kind.startswith("seq("):
+            return [self.values(schema.base(kind), shape) for shape in shapes]
+        return self.values(kind, self.shape())
+
+    def values(self, variable, shape, low=None, high=None, special=False):
+        """Values of a type parameter or a type between low and high; special: infinities, NaN, and the far ends too.
+        Without bounds they are small, now and then integers of any size."""
         name, dtype, rng = self.type(variable), self.dtype(variable), self.rng
+        if low is None:
+            special = special or name in schema.INTEGERS and self.chance(0.4)
+            low, high = -4.0, 4.0
         if name == "string":
             words = ["", "a", "B", "straße", "Ωmega", "one two", "tail ", "0", "日本"]
             return np.array([words[i] for i in rng.integers(len(words), size=shape).flat], object).reshape(shape)

@@ -9,6 +9,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import schema
+from draw import EMPTY
 
 warnings.filterwarnings("ignore")
 onnxruntime.set_default_logger_severity(4)
@@ -16,13 +17,20 @@ onnxruntime.set_default_logger_severity(4)
 
 def value_info(name, type_name):
     """Declares no dims: a case's shapes are its values'."""
-    if type_name.startswith("seq("):
-        return helper.make_tensor_sequence_value_info(name, schema.element(schema.base(type_name)), None)
-    return helper.make_tensor_value_info(name, schema.element(type_name), None)
+    return helper.make_value_info(name, schema.type_proto(type_name))
 
 
 def constant(name, value):
     return numpy_helper.from_array(np.asarray(value), name)
+
+
+def proto_of(value, name, type_name):
+    """A value as files hold it; without one, an empty optional."""
+    if type_name.startswith("optional("):
+        value = None if value is EMPTY else value
+        kind = "SEQUENCE" if schema.inner(type_name).startswith("seq(") else "TENSOR"
+        return numpy_helper.from_optional(value, name, onnx.OptionalProto.DataType.Value(kind))
+    return numpy_helper.from_list(value, name) if isinstance(value, list) else constant(name, value)
 
 
 def model_of(row, case, in_types, out_types):
@@ -67,7 +75,7 @@ def evaluator(model, feeds):
     try:
         outputs = ReferenceEvaluator(model).run(None, feeds)
         for output in outputs:
-            if not isinstance(output, list):
+            if not isinstance(output, list) and output is not None:
                 constant("y", output)
         return outputs
     except Exception:
@@ -78,7 +86,7 @@ def widened(value):
     """As the rules compute: floats in f64, everything else as it is."""
     if isinstance(value, list):
         return [widened(v) for v in value]
-    if value is None or value.dtype == object or value.dtype.kind in "biuc":
+    if value is None or value is EMPTY or value.dtype == object or value.dtype.kind in "biuc":
         return value
     return value.astype(np.float64)
 
@@ -86,6 +94,8 @@ def widened(value):
 def rounded(value, type_name):
     if isinstance(value, list):
         return [rounded(v, type_name) for v in value]
+    if value is None:
+        return None
     value = np.asarray(value)
     kind = schema.numpy_type(type_name)
     if kind == object or value.dtype == kind:
@@ -104,10 +114,22 @@ def by_rule(case, out_types):
         return [rounded(value, schema.base(kind)) for value, kind in zip(outputs, out_types)]
 
 
+def feeds_of(case, given):
+    return {f"x{i}": None if case.inputs[i] is EMPTY else case.inputs[i] for i in given}
+
+
+def has_type(value, kind):
+    if value is None:
+        return kind.startswith("optional(")
+    if isinstance(value, list):
+        return "seq(" in kind and not any(v is None or isinstance(v, list) for v in value)
+    return "seq(" not in kind and np.asarray(value).dtype == schema.numpy_type(schema.base(kind))
+
+
 def has_types(outputs, out_types):
-    """An answer of other types than the schema's is none: numpy has no fp8, and some evaluations widen."""
-    return all(isinstance(value, list) or np.asarray(value).dtype == schema.numpy_type(kind)
-               for value, kind in zip(outputs, out_types))
+    """An answer of other types than the schema's is none: numpy has no fp8, some evaluations widen, and the evaluator has
+    a list for an optional."""
+    return all(map(has_type, outputs, out_types))
 
 
 def largest(outputs):

@@ -55,6 +55,21 @@ def base(name):
     return re.sub(r"^(seq\(|optional\(|tensor\()+", "", name).rstrip(")")
 
 
+def inner(name):
+    """What an optional type may hold, in the schema's words: optional(tensor(float)) -> float"""
+    held = name.removeprefix("optional(").removesuffix(")") if name.startswith("optional(") else name
+    return held if held.startswith("seq(") else base(held)
+
+
+def type_proto(name):
+    """Without dims."""
+    if name.startswith("optional("):
+        return helper.make_optional_type_proto(type_proto(inner(name)))
+    if name.startswith("seq("):
+        return helper.make_sequence_type_proto(type_proto(base(name)))
+    return helper.make_tensor_type_proto(element(name), None)
+
+
 def numpy_type(name):
     return np.dtype(object) if name == "string" else np.dtype(helper.tensor_dtype_to_np_dtype(element(name)))
 

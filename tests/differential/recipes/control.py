@@ -200,6 +200,29 @@ def loop(d):
     return Case(np.array(trips, np.int64), np.array(True), start, outputs=1 if is_sequence else 2, rule=rule, body=body)
 
 
+@recipe("SequenceMap")
+def sequence_map(d):
+    """Each item, and beside it an item of another sequence or the one tensor that all see."""
+    whole, other = d.types["S"], d.types["V"]
+    items = d.value(whole)
+    beside = [d.values(base(other), d.shape(0, 2, (1, 2, 3))) for _ in items]
+    added = beside if other.startswith("seq(") else beside[0]
+    names = ["x", "v"] if d.cell == "V" or d.chance(0.7) else ["x"]
+    kinds = [base(whole), base(other)][:len(names)]
+    if len(names) == 2 and base(other) not in IN_SEQUENCES:
+        raise Impossible
+    body = helper.make_graph([helper.make_node("Identity", [name], [f"{name}_y"]) for name in names], "body",
+                             [value_type(name, kind) for name, kind in zip(names, kinds)],
+                             [value_type(f"{name}_y", kind) for name, kind in zip(names, kinds)])
+
+    def rule(items, added=None):
+        copies = added if isinstance(added, list) else [added] * len(items)
+        return (items, copies) if len(names) == 2 else items
+
+    return Case(items, *[added][:len(names) - 1], outputs=len(names), rule=rule, body=body,
+                output_types=[f"seq(tensor({kind}))" for kind in kinds])
+
+
 @recipe("Scan")
 def scan(d):
     """Each output is the input before it: the state carries one over."""

@@ -28,17 +28,15 @@ UNARY = {
     "Sign": (np.sign, -9, 9), "Sin": (np.sin, -9, 9), "Sinh": (np.sinh, -5, 5), "Softplus": (soft_plus, -9, 9),
     "Softsign": (lambda x: x / (1 + np.abs(x)), -9, 9), "Sqrt": (np.sqrt, 0, 9), "Tan": (np.tan, -1.5, 1.5),
     "Tanh": (np.tanh, -4, 4), "BitwiseNot": (np.invert, -99, 99), "Mish": (lambda x: x * np.tanh(soft_plus(x)), -9, 9),
-    "HardSwish": (lambda x: x * np.clip(x / 6 + 0.5, 0, 1), -9, 9), "Identity": (lambda x: x, -9, 9),
+    "HardSwish": (lambda x: x * np.clip(x / 6 + 0.5, 0, 1), -9, 9),
 }
-EXACT = {"Abs", "Ceil", "Floor", "IsNaN", "Neg", "Not", "Relu", "Round", "Sign", "BitwiseNot", "Identity"}
+EXACT = {"Abs", "Ceil", "Floor", "IsNaN", "Neg", "Not", "Relu", "Round", "Sign", "BitwiseNot"}
 
 
 @recipe(*UNARY)
 def unary(d):
     rule, low, high = UNARY[d.row.name]
     variable = d.row.inputs[0].type
-    if d.type(variable).startswith(("seq", "optional")):
-        raise Impossible
     special = d.row.name in EXACT and d.chance()
     x = d.values(variable, d.shape(), low, high, special)
     if d.row.name == "Softplus" or special and d.row.name in {"Sign", "Relu"}:
@@ -94,6 +92,14 @@ def gelu(d):
     else:
         rule = lambda x: 0.5 * x * (1 + erf(x / np.sqrt(2)))  # noqa: E731
     return Case(d.values("T", d.shape(), -5, 5), rule=rule, error=16, approximate=how)
+
+
+@recipe("SwiGLU")
+def swiglu(d):
+    written, holds = attributes(d, alpha=(0.2, 2, 1.0))
+    shape = d.shape()
+    rule = lambda a, b: a * sigmoid(holds["alpha"] * a) * b  # noqa: E731
+    return Case(d.values("T", shape, -6, 6), d.values("T", shape, -6, 6), rule=rule, error=6, **written)
 
 
 @recipe("IsInf")
@@ -401,3 +407,27 @@ def gemm(d):
 def where(d):
     shapes = d.broadcast(3)
     return Case(d.values("B", shapes[0]), d.values("T", shapes[1], special=True), d.values("T", shapes[2]), rule=np.where)
+
+
+EQUATIONS = ["ii", "ii->i", "ij->ji", "ij->j", "i->", "ijk->kij", "iij->j", "ba", "bA", "...ij->...ji", "...ii->...i", "...i->...",
+             "i...->...i", "ij,jk->ik", "ij,jk", "bij,bjk->bik", "bhij,bhjk->bhik", "i,j->ij", "i,j->ji", "i,i", "i,i->i",
+             "ij,ij->", "...ij,...jk->...ik", "...i,...i->...", "i...,i...", "...,...->...", " i j , j k -> i k ", "ii,ij->j",
+             "ij,jk,kl->il", "i,i,i->i", "bn,anm,bm->ba", "ij,kj,l->ilk", "Ab,bC->AC", "zb,bA", "ij,->ij", ",", "->"]
+
+
+@recipe("Einsum")
+def einsum(d):
+    equation = d.pick(*EQUATIONS)
+    terms = equation.replace(" ", "").split("->")[0].split(",")
+    dims = {letter: d.pick(1, 2, 3, 4, 5) for letter in sorted(set("".join(terms)))}
+    if dims and d.chance(0.06):
+        dims[d.pick(*dims)] = 0
+    outer = d.shape(0, 2, (2, 3))
+
+    def shape(term):
+        before, dots, after = term.partition("...")
+        middle = [1 if d.chance(0.3) else n for n in outer] if dots else []  # these broadcast
+        return [dims[letter] for letter in before] + middle + [dims[letter] for letter in after]
+
+    xs = [d.values("T", shape(term)) for term in terms]
+    return Case(*xs, rule=lambda *xs: np.asarray(np.einsum(equation, *xs)), error=32, equation=equation)
