@@ -14,7 +14,8 @@
 enum {
     MAX_PATTERN = 64 << 10,
     MAX_STEPS = 10000000, /* per start; a run of a megabyte may be given back one by one */
-    MAX_HEAP_KIB = 256 << 10
+    MAX_HEAP_KIB = 256 << 10,
+    DFA_STATES = 8 << 10 /* of the search for the longest match; 32 KiB of stack */
 };
 
 struct sc_regex {
@@ -242,12 +243,9 @@ void sc_regex_free(struct sc_regex *regex)
     }
 }
 
-static enum sc_status run(
-    struct sc_regex *regex, const char *text, size_t bytes, size_t start, uint32_t options, bool *found)
+/* What a search returned; n: as PCRE2 counts. */
+static enum sc_status outcome(int n, size_t bytes, bool *found)
 {
-    /* PCRE2 takes no NULL subject, even an empty one. */
-    const int n = pcre2_match(regex->code, (PCRE2_SPTR)(text == NULL ? "" : text), bytes, start,
-        options | PCRE2_NO_UTF_CHECK, regex->match, regex->context);
     if (n >= 0) {
         *found = true;
         return SC_OK;
@@ -256,7 +254,8 @@ static enum sc_status run(
         *found = false;
         return SC_OK;
     }
-    if (n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_DEPTHLIMIT) {
+    if (n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_DEPTHLIMIT ||
+        n == PCRE2_ERROR_DFA_WSSIZE) {
         return sc_fail(SC_LIMIT, "a regular expression needs too many steps on a text of %zu bytes", bytes);
     }
     PCRE2_UCHAR why[120] = "";
@@ -265,15 +264,42 @@ static enum sc_status run(
         n == PCRE2_ERROR_NOMEMORY ? SC_NO_MEMORY : SC_BAD_INPUT, "a regular expression fails: %s", (const char *)why);
 }
 
+static enum sc_status run(
+    struct sc_regex *regex, const char *text, size_t bytes, size_t start, uint32_t options, bool *found)
+{
+    /* PCRE2 takes no NULL subject, even an empty one. */
+    const int n = pcre2_match(regex->code, (PCRE2_SPTR)(text == NULL ? "" : text), bytes, start,
+        options | PCRE2_NO_UTF_CHECK, regex->match, regex->context);
+    return outcome(n, bytes, found);
+}
+
+static void ends_of(const struct sc_regex *regex, size_t *match_start, size_t *match_end)
+{
+    const PCRE2_SIZE *const ends = pcre2_get_ovector_pointer(regex->match);
+    /* \K in a look-ahead can put the start behind the end. */
+    *match_start = ends[0] <= ends[1] ? ends[0] : ends[1];
+    *match_end = ends[1];
+}
+
 enum sc_status sc_regex_find(struct sc_regex *regex, const char *text, size_t bytes, size_t start, bool *found,
     size_t *match_start, size_t *match_end)
 {
     SC_TRY(run(regex, text, bytes, start, 0, found));
     if (*found) {
-        const PCRE2_SIZE *const ends = pcre2_get_ovector_pointer(regex->match);
-        /* \K in a look-ahead can put the start behind the end. */
-        *match_start = ends[0] <= ends[1] ? ends[0] : ends[1];
-        *match_end = ends[1];
+        ends_of(regex, match_start, match_end);
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_regex_find_longest(struct sc_regex *regex, const char *text, size_t bytes, size_t start, bool *found,
+    size_t *match_start, size_t *match_end)
+{
+    int states[DFA_STATES];
+    const int n = pcre2_dfa_match(regex->code, (PCRE2_SPTR)(text == NULL ? "" : text), bytes, start, PCRE2_NO_UTF_CHECK,
+        regex->match, regex->context, states, DFA_STATES);
+    SC_TRY(outcome(n, bytes, found));
+    if (*found) { /* of all that were found the longest is first */
+        ends_of(regex, match_start, match_end);
     }
     return SC_OK;
 }

@@ -8,6 +8,7 @@ static const struct sc_family_entry entries[] = {
     {"StringNormalizer", sc_ops_text_strings},
     {"StringSplit", sc_ops_text_strings},
     {"TfIdfVectorizer", sc_ops_text_tfidf},
+    {"Tokenizer", sc_ops_text_tokenizer},
 };
 
 const struct sc_family sc_family_text = {"text", SC_LENGTH(entries), entries};

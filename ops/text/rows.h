@@ -7,5 +7,6 @@
 
 extern const struct sc_op sc_ops_text_strings[];
 extern const struct sc_op sc_ops_text_tfidf[];
+extern const struct sc_op sc_ops_text_tokenizer[];
 
 #endif

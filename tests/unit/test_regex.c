@@ -44,6 +44,44 @@ static void refuse(const char *pattern, enum sc_status status)
     assert_null(regex);
 }
 
+/* The same by the longest match, in Perl's syntax. */
+static void check_longest(const char *pattern, const char *text, size_t start, int want_start, int want_end)
+{
+    struct sc_regex *const regex = compile(pattern, SC_REGEX_PERL);
+    bool found = false;
+    size_t from = 0;
+    size_t to = 0;
+    assert_int_equal(sc_regex_find_longest(regex, text, strlen(text), start, &found, &from, &to), SC_OK);
+    assert_int_equal(found, want_start >= 0);
+    if (found) {
+        assert_int_equal(from, want_start);
+        assert_int_equal(to, want_end);
+    }
+    sc_regex_free(regex);
+}
+
+static void longest_match_wins_over_the_first_alternative(void **state)
+{
+    (void)state;
+    check_longest("a|ab|abc", "xabcd", 0, 1, 4);
+    check_longest("a*?", "aaa", 1, 1, 3);
+    check_longest("b|c", "xabcd", 3, 3, 4);
+    check_longest("z", "xabcd", 0, -1, -1);
+    check_longest("\xc3\xa4.", "a\xc3\xa4\xc3\xb6", 0, 1, 5);
+}
+
+static void references_to_groups_are_refused_by_the_longest_match(void **state)
+{
+    (void)state;
+    struct sc_regex *const regex = compile("(a)\\1", SC_REGEX_PERL);
+    bool found = false;
+    size_t from;
+    size_t to;
+    assert_int_equal(sc_regex_find_longest(regex, "aa", 2, 0, &found, &from, &to), SC_BAD_INPUT);
+    assert_false(found);
+    sc_regex_free(regex);
+}
+
 static void classes_mean_what_unicode_says(void **state)
 {
     (void)state;
@@ -145,6 +183,8 @@ static void whole_texts_match_or_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(longest_match_wins_over_the_first_alternative),
+        cmocka_unit_test(references_to_groups_are_refused_by_the_longest_match),
         cmocka_unit_test(classes_mean_what_unicode_says),
         cmocka_unit_test(lines_begin_and_end_anywhere),
         cmocka_unit_test(searching_starts_where_told_and_looks_behind),
