@@ -279,9 +279,11 @@ static enum sc_status infer_stft(struct sc_infer *infer)
     if (x->rank < 0 || !out) {
         return SC_OK;
     }
-    const int64_t any[3] = {SC_DIM_UNKNOWN, SC_DIM_UNKNOWN, SC_DIM_UNKNOWN};
-    SC_TRY(sc_infer_want(infer, 0, "signal", 3, any));
-    SC_TRY(check_channels(infer, "signal", true, !p->onesided));
+    if (x->rank != 2) { /* the clause wants [batch, length, 1]; torch's TorchScript exporter leaves the 1 out */
+        const int64_t any[3] = {SC_DIM_UNKNOWN, SC_DIM_UNKNOWN, SC_DIM_UNKNOWN};
+        SC_TRY(sc_infer_want(infer, 0, "signal", 3, any));
+        SC_TRY(check_channels(infer, "signal", true, !p->onesided));
+    }
     int64_t step = 1, length;
     bool known;
     SC_TRY(read_scalar(infer, 1, "frame_step", &step, &known));
@@ -309,7 +311,7 @@ static void run_stft(const struct sc_call *call)
 {
     const struct sc_tensor *x = sc_call_in(call, 0), *window = sc_call_in(call, 2), *given = sc_call_in(call, 3);
     const struct sc_tensor *out = sc_call_out(call, 0);
-    const int64_t step = sc_index_at(sc_call_in(call, 1), 0), channels = x->dims[2];
+    const int64_t step = sc_index_at(sc_call_in(call, 1), 0), channels = x->rank == 3 ? x->dims[2] : 1;
     const int64_t n = given ? sc_index_at(given, 0) : window ? window->dims[0] : x->dims[1];
     if (sc_tensor_count(out) == 0) {
         return;

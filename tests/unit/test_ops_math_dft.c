@@ -119,10 +119,11 @@ static void sixteen_bits_are_rounded_once(void **state)
     }
 }
 
-/* [2, 11, channels] in frames of 5 every 3 samples. */
-static void check_stft(int channels, bool onesided, bool windowed, bool length)
+/* [2, 11, channels], or [2, 11] when there are none, in frames of 5 every 3 samples. */
+static void check_stft(int said, bool onesided, bool windowed, bool length)
 {
     static double x[MOST], window[5], wanted[MOST], row[2 * MOST];
+    const int channels = said ? said : 1;
     const int64_t n = 5, step = 3, frames = (11 - n) / step + 1, bins = onesided ? n / 2 + 1 : n;
     for (int64_t i = 0; i < 22 * channels; i++) {
         x[i] = sample(i);
@@ -144,7 +145,7 @@ static void check_stft(int channels, bool onesided, bool windowed, bool length)
     struct op_test t;
     op_open(&t, "", "STFT", 17);
     op_int(&t, "onesided", onesided);
-    op_in(&t, SC_F64, OP_DIMS(2, 11, channels), x);
+    op_in(&t, SC_F64, said ? 3 : 2, (const int64_t[]){2, 11, said}, x);
     op_in(&t, SC_I32, OP_SCALAR, OP_VALUES(3));
     if (windowed) {
         op_in(&t, SC_F64, OP_DIMS(5), window);
@@ -169,6 +170,13 @@ static void frames_are_windowed_and_transformed(void **state)
             check_stft(complex ? 2 : 1, false, windowed, length);
         }
     }
+}
+
+static void real_signals_without_a_last_dim_are_taken_too(void **state)
+{
+    (void)state;
+    check_stft(0, true, true, true);
+    check_stft(0, false, false, true);
 }
 
 static void threads_share_rows_out(void **state)
@@ -251,6 +259,7 @@ int main(void)
         cmocka_unit_test(signals_are_padded_and_cut),
         cmocka_unit_test(sixteen_bits_are_rounded_once),
         cmocka_unit_test(frames_are_windowed_and_transformed),
+        cmocka_unit_test(real_signals_without_a_last_dim_are_taken_too),
         cmocka_unit_test(threads_share_rows_out),
         cmocka_unit_test(what_cannot_be_transformed_is_refused),
         cmocka_unit_test(frames_that_do_not_fit_are_refused),
