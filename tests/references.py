@@ -41,7 +41,12 @@ class Recorder:
 
 
 def write(path, value, name):
-    path.write_bytes(numpy_helper.from_array(np.asarray(value), name).SerializeToString())
+    """Arrays, and lists of arrays: sequences. Texts of any numpy type are strings."""
+    if isinstance(value, list):
+        path.write_bytes(numpy_helper.from_list(value, name).SerializeToString())
+        return
+    value = np.asarray(value)
+    path.write_bytes(numpy_helper.from_array(value.astype(object) if value.dtype.kind == "U" else value, name).SerializeToString())
 
 
 def graphs_of(graph):
@@ -51,6 +56,16 @@ def graphs_of(graph):
         for attribute in node.attribute:
             for inner in [attribute.g] * attribute.HasField("g") + list(attribute.graphs):
                 yield from graphs_of(inner)
+
+
+def strip(model):
+    """Takes away what only people read."""
+    for graph in graphs_of(model.graph):
+        graph.doc_string = ""
+        for part in [graph, *graph.node, *graph.initializer, *graph.input, *graph.output, *graph.value_info]:
+            part.doc_string = ""
+            del part.metadata_props[:]
+    del model.metadata_props[:]
 
 
 def widen_tensor(tensor):

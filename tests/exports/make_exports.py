@@ -127,17 +127,13 @@ def export(made, exporter, opset, path):
 
 def small(model):
     """Without what only people read, and with weights of 8 bits: both halve what git keeps."""
+    references.strip(model)
     for graph in references.graphs_of(model.graph):
-        graph.doc_string = ""
-        for part in [graph, *graph.node, *graph.initializer, *graph.input, *graph.output, *graph.value_info]:
-            part.doc_string = ""
-            del part.metadata_props[:]
         for tensor in graph.initializer:
             if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > 64:
                 bits = numpy_helper.to_array(tensor).view(np.uint32)
                 if np.abs(bits.view(np.float32)).max() < 1e4:  # masks stay as they are
                     tensor.raw_data = (bits & np.uint32(0xFFFF0000)).tobytes()
-    del model.metadata_props[:]
     return model
 
 

@@ -1,0 +1,1 @@
+BprobabilitiesJ¡í?%’9ä<2

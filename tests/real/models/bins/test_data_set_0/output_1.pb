@@ -1,0 +1,1 @@
+BprobabilitiesJ=Ö*8Þ‡=¹o?

@@ -1,0 +1,1 @@
+BprobabilitiesJLG‚>Î¨>ç'Õ>

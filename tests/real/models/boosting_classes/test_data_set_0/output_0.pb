@@ -1,0 +1,1 @@
+2class_0Blabel

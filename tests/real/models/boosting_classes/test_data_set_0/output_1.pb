@@ -1,0 +1,1 @@
+BprobabilitiesJ×NK?Eõ=ˆ°=

@@ -1,0 +1,1 @@
+BvariableJ˜=µBÞXCàÃC7öCD]4C– C<"âB

@@ -1,0 +1,1 @@
+2Brest2tugBwords

@@ -1,0 +1,1 @@
+2Cádiz2tug2Cádiz2tug2Esbjerg2ferry2Delft2tug2Brest2ferry2Cádiz2tug2Brest2ferryBwords

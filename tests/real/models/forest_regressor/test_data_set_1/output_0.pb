@@ -1,0 +1,1 @@
+BvariableJK]²BBŠ$C-ŽC¨óCþì)C'ACQ0C

@@ -1,0 +1,5 @@
+2setosa2setosa2
+versicolor2
+versicolor2setosa2
+versicolor2
+versicolorBlabel

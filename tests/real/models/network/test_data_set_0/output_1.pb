@@ -1,0 +1,2 @@
+
+BprobabilitiesJ(ê†);x˜=€X?©³y<Mz9vÒÅ:­U-<zVµ:–L=ò,0;

@@ -1,0 +1,1 @@
+2blue2green2redBwords

@@ -1,0 +1,1 @@
+2white2red2green2blue2white2blue2white2red2green2blue2green2green2green2red2red2blue2green2white2red2white2greenBwords

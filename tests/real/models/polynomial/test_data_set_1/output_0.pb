@@ -1,0 +1,1 @@
+BvariableJÖ(ıB†C±¶C½N"CNk&CràCœJC

@@ -1,0 +1,1 @@
+(BvariableJ †CXuCÖ(ýBÖ(ýBºÇCùÚC±¶CICùÍC'GCXuCÖ(ýBNk&CºÇCÖ(ýBÖ(ýB¦¨CµÅ"C0C¯iCœJCàsCC±¶C=C–™CÃŠCÖ(ýBü9CTˆACºÇC¯iC€Ñ7Cë³C†CœJC'GCè0CÑ{7C I!C0C

@@ -1,0 +1,1 @@
+BprobabilitiesJuµk?8’k=ß,²<

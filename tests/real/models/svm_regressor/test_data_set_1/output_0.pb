@@ -1,0 +1,1 @@
+BvariableJœ·CM‚%C:~!C£è!Cs–#Czâ%CvC

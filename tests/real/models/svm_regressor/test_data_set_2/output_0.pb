@@ -1,0 +1,1 @@
+(BvariableJ†è∫C<CNC†ÈCÏ/C∫áC‡yC√^+CNC©A)C«CyeC¥b'C`	CxñCàCÉ@%Cµv$C,b"C CŒJC¥ó)CAx!CÓß*C˝R$CÉûCºáCáò.CM	&Cõ#C@C+Cy.'C∆ CK‹Cõe.C›zC≤P)Cv´%Cı"%C

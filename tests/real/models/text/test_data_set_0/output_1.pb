@@ -1,0 +1,1 @@
+BprobabilitiesJdéÀ>ïQJ>¦íÙ>

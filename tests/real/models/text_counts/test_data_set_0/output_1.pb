@@ -1,0 +1,1 @@
+BprobabilitiesJy>ZÿZ>šƒ?

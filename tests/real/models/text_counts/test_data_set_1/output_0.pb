@@ -1,0 +1,1 @@
+2workshop2harbour2workshop2kitchen2kitchen2kitchen2harbourBlabel

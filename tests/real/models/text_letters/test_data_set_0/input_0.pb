@@ -1,0 +1,1 @@
+2of the of vice theBline

@@ -1,0 +1,1 @@
+BprobabilitiesJ?°>œê1>¦Ëö>

@@ -1,0 +1,1 @@
+BprobabilitiesJ¿‚¥8A=ÌHn?
