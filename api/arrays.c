@@ -10,8 +10,9 @@ static_assert(sizeof(struct sc_text) == sizeof(struct sc_string), "strings are s
 static_assert(offsetof(struct sc_text, data) == offsetof(struct sc_string, data), "strings are shown as they are");
 static_assert(offsetof(struct sc_text, bytes) == offsetof(struct sc_string, bytes), "strings are shown as they are");
 
-static enum sc_status make_port(
-    struct sc_pipeline *pipeline, const struct sc_graph_value *value, bool optional, struct sc_port *port)
+/* Port i, and its name in the map. */
+static enum sc_status make_port(struct sc_pipeline *pipeline, const struct sc_graph_value *value, int i,
+    struct sc_port *ports, struct sc_map *names)
 {
     const struct sc_fact *fact = &value->fact;
     const int rank = fact->kind == SC_KIND_TENSOR ? fact->rank : -1;
@@ -23,12 +24,11 @@ static enum sc_status make_port(
     for (int d = 0; d < rank; d++) {
         dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : -1;
     }
-    *port = (struct sc_port){.name = name,
+    ports[i] = (struct sc_port){.name = name,
         .type = fact->kind == SC_KIND_TENSOR ? (int32_t)fact->type : SC_ELEMENT_NONE,
         .rank = rank,
-        .dims = dims,
-        .optional = optional};
-    return SC_OK;
+        .dims = dims};
+    return sc_map_put(names, name, strlen(name), i);
 }
 
 enum sc_status sc_ports_make(const struct sc_model *model, struct sc_pipeline *pipeline)
@@ -43,11 +43,12 @@ enum sc_status sc_ports_make(const struct sc_model *model, struct sc_pipeline *p
     }
     for (int i = 0; i < graph->n_inputs; i++) {
         const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
-        const bool optional = value->weight >= 0 || value->fact.kind == SC_KIND_OPTIONAL;
-        SC_TRY(make_port(pipeline, value, optional, &pipeline->inputs[i]));
+        SC_TRY(make_port(pipeline, value, i, pipeline->inputs, &pipeline->input_names));
+        pipeline->inputs[i].optional = value->weight >= 0 || value->fact.kind == SC_KIND_OPTIONAL;
     }
     for (int o = 0; o < graph->n_outputs; o++) {
-        SC_TRY(make_port(pipeline, &graph->values[graph->outputs[o]], false, &pipeline->outputs[o]));
+        const struct sc_graph_value *value = &graph->values[graph->outputs[o]];
+        SC_TRY(make_port(pipeline, value, o, pipeline->outputs, &pipeline->output_names));
     }
     pipeline->n_inputs = graph->n_inputs;
     pipeline->n_outputs = graph->n_outputs;
@@ -96,16 +97,6 @@ static enum sc_status read_array(const struct sc_array *array, struct sc_value *
     return type == SC_STRING ? check_strings(array, sc_tensor_count(tensor)) : SC_OK;
 }
 
-static int find_input(const struct sc_pipeline *pipeline, const char *name)
-{
-    for (int i = 0; i < pipeline->n_inputs; i++) {
-        if (strcmp(pipeline->inputs[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 enum sc_status sc_arrays_read(
     struct sc_pipeline *pipeline, int n, const struct sc_array *arrays, const struct sc_value ***values)
 {
@@ -119,7 +110,7 @@ enum sc_status sc_arrays_read(
         if (!arrays[k].name) {
             return sc_fail(SC_BAD_INPUT, "input %d of %d has no name", k, n);
         }
-        const int i = find_input(pipeline, arrays[k].name);
+        const int64_t i = sc_map_get(&pipeline->input_names, arrays[k].name, strlen(arrays[k].name), -1);
         if (i < 0) {
             return sc_fail(SC_BAD_INPUT, "the model has no input '%.100s'", arrays[k].name);
         }

@@ -207,14 +207,13 @@ enum sc_status sc_pipeline_result(struct sc_pipeline *pipeline, const char *name
         return sc_fail(
             SC_BAD_USAGE, "result: %s", pipeline->has_results ? "no name or place is given" : "there is none");
     }
-    for (int o = 0; o < pipeline->n_outputs; o++) {
-        if (strcmp(pipeline->outputs[o].name, name) == 0) {
-            const struct sc_value *value = pipeline->results[o];
-            return value ? give(sc_array_show(pipeline, &pipeline->outputs[o], value, output))
-                         : sc_fail(SC_INTERNAL, "output '%s' was not delivered", name);
-        }
+    const int64_t o = sc_map_get(&pipeline->output_names, name, strlen(name), -1);
+    if (o < 0) {
+        return sc_fail(SC_BAD_USAGE, "the model has no output '%.100s'", name);
     }
-    return sc_fail(SC_BAD_USAGE, "the model has no output '%.100s'", name);
+    const struct sc_value *value = pipeline->results[o];
+    return value ? give(sc_array_show(pipeline, &pipeline->outputs[o], value, output))
+                 : sc_fail(SC_INTERNAL, "output '%s' was not delivered", name);
 }
 
 enum sc_status sc_pipeline_serve(struct sc_pipeline *pipeline)
@@ -249,6 +248,8 @@ void sc_pipeline_close(struct sc_pipeline *pipeline)
         sc_world_abandon(pipeline->world);
     }
     sc_world_free(pipeline->world);
+    sc_map_release(&pipeline->input_names);
+    sc_map_release(&pipeline->output_names);
     sc_arena_release(&pipeline->arena);
     sc_arena_release(&pipeline->shown);
     sc_arena_release(&pipeline->passing);

@@ -3,6 +3,7 @@
 #ifndef SC_API_PIPELINE_H
 #define SC_API_PIPELINE_H
 
+#include "base/map.h"
 #include "include/stagecoach.h"
 #include "model/model.h"
 #include "runtime/session.h"
@@ -17,6 +18,7 @@ struct sc_pipeline {
     struct sc_session *session;
     int n_inputs, n_outputs;
     struct sc_port *inputs, *outputs;
+    struct sc_map input_names, output_names; /* name -> port; there may be thousands */
     const struct sc_value **results; /* by output */
     bool has_results;
     bool ended, lost;

@@ -56,12 +56,7 @@ enum sc_status sc_outputs_check(const char *name, enum sc_kind kind, enum sc_typ
 
 static bool is_taken(const struct sc_outputs *outputs, const char *to)
 {
-    for (int f = 0; f < outputs->n; f++) {
-        if (strcmp(outputs->files[f].to, to) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return sc_map_get(&outputs->taken, to, strlen(to), -1) >= 0;
 }
 
 /* A file name for an output, in folder/; other outputs keep theirs. */
@@ -140,6 +135,7 @@ enum sc_status sc_outputs_add(
     if (lstat(file.to, &about) == 0 && S_ISDIR(about.st_mode)) {
         return sc_fail(SC_IO, "'%s' is a folder, want room for a file", file.to);
     }
+    SC_TRY(sc_map_put(&outputs->taken, file.to, strlen(file.to), outputs->n));
     outputs->files[outputs->n++] = file;
     const enum sc_status status =
         npy ? sc_npy_write(file.from, &value->u.tensor) : sc_value_write_pb(file.from, name, value);
@@ -201,6 +197,7 @@ void sc_outputs_release(struct sc_outputs *outputs)
     if (outputs->made && !outputs->committed) {
         (void)rmdir(outputs->folder);
     }
+    sc_map_release(&outputs->taken);
     sc_arena_release(&outputs->arena);
     *outputs = (struct sc_outputs){0};
 }

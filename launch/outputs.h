@@ -20,6 +20,7 @@ struct sc_outputs {
     bool committed;
     int n, capacity;
     struct sc_output_file *files;
+    struct sc_map taken; /* paths that outputs have -> which */
 };
 
 /* Fails with SC_IO unless `folder` is, or has now become, a folder that files can be made in. */
