@@ -67,6 +67,30 @@ static enum sc_status open_report(struct sc_verifier *verifier)
     return root ? sc_json_add(root, "cases", true, &verifier->reported) : SC_OK;
 }
 
+/* What the command line has wrong is no verdict on a model: options, dims without a size, the file of --plan. */
+static bool is_mine(const struct sc_verifier *verifier, enum sc_status status, const struct sc_verify_result *result)
+{
+    const bool plan = sc_options_text(verifier->app->options, "plan") && !result->opened;
+    return status == SC_BAD_USAGE || (plan && (status == SC_BAD_INPUT || status == SC_IO));
+}
+
+/* Options that would do nothing are refused. */
+static enum sc_status check_options(const struct sc_verifier *verifier)
+{
+    static const struct {
+        const char *name;
+        bool recorded; /* is of models with recorded data; else of those without */
+    } rows[] = {{"plans", true}, {"state", true}, {"rtol", true}, {"atol", true}, {"ltol", true}, {"dim", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const bool used = rows[i].recorded ? verifier->cases.n > 0 : verifier->alone.n > 0;
+        if (sc_options_given(verifier->app->options, rows[i].name) && !used) {
+            return sc_fail(SC_BAD_USAGE, "option '--%s' is for models %s recorded data, and '%s' is none", rows[i].name,
+                rows[i].recorded ? "with" : "without", verifier->app->options->arguments[0]);
+        }
+    }
+    return SC_OK;
+}
+
 /* One case on all ranks; a failure of it is told, and is none of the job. `path` is a folder with data sets, or else a
  * model to be run on all ranks and on one. */
 static enum sc_status take_case(struct sc_verifier *verifier, const char *path, bool recorded)
@@ -77,8 +101,8 @@ static enum sc_status take_case(struct sc_verifier *verifier, const char *path, 
     SC_TRY(verifier->reported ? sc_json_add(verifier->reported, NULL, false, &at) : SC_OK);
     const enum sc_status status =
         recorded ? sc_verify_case(app, &verifier->options, path, at, &result) : sc_verify_one(app, path, at, &result);
-    if (!recorded && status == SC_BAD_USAGE) { /* sizes of dims that are missing, nothing to compare: no verdict */
-        return status;
+    if (is_mine(verifier, status, &result)) {
+        return sc_fail_in("'%s'", path);
     }
     verifier->stages_used = result.most_stages > verifier->stages_used ? result.most_stages : verifier->stages_used;
     sc_progress_clear(&app->progress);
@@ -110,6 +134,7 @@ static enum sc_status verify_all(struct sc_verifier *verifier)
     }
     SC_TRY(sc_recorded_share(app->world, &verifier->arena, cases));
     SC_TRY(sc_recorded_share(app->world, &verifier->arena, alone));
+    SC_TRY(check_options(verifier));
     SC_TRY(sc_world_agree(app->world, open_report(verifier)));
     sc_app_opened(app, "verifying", cases->n + alone->n);
     for (int c = 0; c < cases->n + alone->n; c++) {

@@ -149,6 +149,7 @@ static enum sc_status run_opened(struct sc_case *c, struct sc_session_options *o
     }
     SC_TRY(sc_world_agree(world, status));
     SC_TRY(sc_session_open(world, c->model, options, &c->session));
+    result->opened = true;
     const int stages = sc_session_plan(c->session)->n_stages;
     result->most_stages = stages > result->most_stages ? stages : result->most_stages;
     result->stages_seen[stages < SC_VERIFY_STAGES ? stages : SC_VERIFY_STAGES] = true;

@@ -18,6 +18,7 @@ struct sc_verify_options {
 
 struct sc_verify_result {
     int n_runs;
+    bool opened; /* the plan was found good, once at least */
     bool stages_seen[SC_VERIFY_STAGES + 1]; /* by number of stages; the last: so many or more */
     int most_stages;
     uint64_t bits; /* digest of all outputs of the first run; rank 0 */

@@ -112,6 +112,7 @@ static enum sc_status run_opened(struct sc_one *one, struct sc_one_run *run)
     SC_TRY(sc_world_agree(app->world, prepared == SC_OK ? add_probes(one, run->model->graph) : prepared));
     sc_inputs_options(&run->inputs, &options);
     SC_TRY(sc_session_open(app->world, run->model, &options, &run->session));
+    one->result->opened = true;
     note_stages(one, run);
     enum sc_status status = sc_app_run(app, run->session, drive, run);
     const struct sc_error failed = *sc_error_last();
@@ -288,9 +289,8 @@ static enum sc_status check_ways(const struct sc_one *one)
 {
     if (one->stages == 1 && sc_world_size(one->app->world) == 1) {
         return sc_fail(SC_BAD_USAGE,
-            "'%s' has no test_data_set_0, and one stage on one rank has nothing else to be compared with: start it by "
-            "launch -n N, or give -pp N",
-            one->path);
+            "there is no test_data_set_0, and one stage on one rank has nothing else to be compared with: start it by "
+            "launch -n N, or give -pp N");
     }
     return SC_OK;
 }

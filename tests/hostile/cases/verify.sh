@@ -35,7 +35,7 @@ for n in 1 2 3; do
     cmp -s ../told.1 "../told.$n" || complain $n "other lines than on one rank" verify all
 done
 # A model alone: what is missing to run it is bad usage, not a verdict.
-refuse 2 "input 'x' has no size in dim 0 \('N'\): give -d N=N" verify "$mlp"
-ranks=1 refuse 2 "'.*' has no test_data_set_0, and one stage on one rank has nothing else to be compared with: .*" \
+refuse 2 "'.*': input 'x' has no size in dim 0 \('N'\): give -d N=N" verify "$mlp"
+ranks=1 refuse 2 "'.*': there is no test_data_set_0, and one stage on one rank has nothing else to be compared with: .*" \
     verify "$mlp" -d N=2 -d K=2
 ranks="2 3" accept verify "$mlp" -d N=2 -d K=2
