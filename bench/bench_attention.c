@@ -50,6 +50,7 @@ static void bench(const struct sc_kernels *kernels, enum sc_type type, bool page
     const struct sc_state_view values = {v_pages, n_pages, length, head, WIDTH, 1};
     const int64_t offset = length - n_q;
     const struct sc_attention attention = {.type = type,
+        .v_type = type,
         .batch = 1,
         .q_heads = KV_HEADS * GROUP,
         .kv_heads = KV_HEADS,

@@ -78,7 +78,7 @@ static struct layout layout_of(const struct sc_attention *a, int64_t length)
     l.acc = take(&l, l.rows * l.v_stride);
     l.k = take(&l, BLOCK * a->qk_width);
     l.v = take(&l, BLOCK * l.v_stride);
-    if (a->type != SC_F32) {
+    if (a->type != SC_F32 || a->v_type != SC_F32) {
         l.wide = take(&l, BLOCK * a->qk_width); /* keys before they are turned */
         l.raw = take(&l, max64(l.score_stride, max64(a->qk_width, a->v_width))); /* words before they are widened */
     }
@@ -90,26 +90,32 @@ static void widen(const struct sc_kernels *kernels, enum sc_type type, const uin
     (type == SC_F16 ? kernels->f16_to_f32 : kernels->bf16_to_f32)(from, to, n);
 }
 
-/* n elements, `stride` apart, as f32. raw: room for n words. */
-static void load_row(
-    const struct job *job, const void *data, int64_t at, int64_t stride, int64_t n, uint16_t *raw, float *to)
+/* From number `at` of `data` on, `stride` apart. */
+struct elements {
+    enum sc_type type;
+    const void *data;
+    int64_t at, stride;
+};
+
+/* n elements as f32. raw: room for n words. */
+static void load_row(const struct job *job, const struct elements *elements, int64_t n, uint16_t *raw, float *to)
 {
-    const enum sc_type type = job->attention->type;
-    if (type == SC_F32) {
-        const float *from = (const float *)data + at;
+    const int64_t stride = elements->stride;
+    if (elements->type == SC_F32) {
+        const float *from = (const float *)elements->data + elements->at;
         for (int64_t i = 0; i < n; i++) {
             to[i] = from[i * stride];
         }
         return;
     }
-    const uint16_t *from = (const uint16_t *)data + at;
+    const uint16_t *from = (const uint16_t *)elements->data + elements->at;
     if (stride != 1) {
         for (int64_t i = 0; i < n; i++) {
             raw[i] = from[i * stride];
         }
         from = raw;
     }
-    widen(job->kernels, type, from, to, n);
+    widen(job->kernels, elements->type, from, to, n);
 }
 
 static void store_row(const struct job *job, const float *from, void *data, int64_t at, int64_t n)
@@ -189,8 +195,8 @@ static const float *key_block(const struct job *job, const struct part *p, int64
         return p->k;
     }
     for (int64_t j = 0; j < n; j++) {
-        load_row(
-            job, page, at + j * view->row_stride, view->column_stride, a->qk_width, p->raw, p->wide + j * a->qk_width);
+        const struct elements key_row = {a->type, page, at + j * view->row_stride, view->column_stride};
+        load_row(job, &key_row, a->qk_width, p->raw, p->wide + j * a->qk_width);
     }
     turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
     return p->k;
@@ -203,14 +209,15 @@ static const float *value_rows(const struct job *job, const struct part *p, int6
     const struct sc_state_view *view = p->values;
     const void *page = view->pages[key / BLOCK];
     const int64_t at = p->kv_head * view->head_stride + key % BLOCK * view->row_stride;
-    if (a->type == SC_F32 && view->column_stride == 1 && view->row_stride != 0 && a->v_width % 16 == 0) {
+    if (a->v_type == SC_F32 && view->column_stride == 1 && view->row_stride != 0 && a->v_width % 16 == 0) {
         *stride = view->row_stride;
         return (const float *)page + at;
     }
     *stride = job->layout.v_stride;
     for (int64_t j = 0; j < n; j++) {
         float *to = p->v + j * *stride;
-        load_row(job, page, at + j * view->row_stride, view->column_stride, a->v_width, p->raw, to);
+        const struct elements value_row = {a->v_type, page, at + j * view->row_stride, view->column_stride};
+        load_row(job, &value_row, a->v_width, p->raw, to);
         memset(to + a->v_width, 0, (size_t)(*stride - a->v_width) * sizeof(float));
     }
     return p->v;
@@ -273,7 +280,7 @@ static void add_bias(const struct job *job, const struct part *p, const struct r
         }
         return;
     }
-    load_row(job, a->bias, at, stride, n, p->raw, p->row);
+    load_row(job, &(struct elements){a->type, a->bias, at, stride}, n, p->raw, p->row);
     job->kernels->binary[SC_BINARY_add](s, 1, p->row, 1, s, n);
 }
 
@@ -328,8 +335,9 @@ static void all_scores(const struct job *job, const struct part *p)
     const struct sc_attention *a = job->attention;
     for (int64_t r = 0; r < p->n_rows; r++) {
         const struct row row = row_of(job, p, r);
-        const int64_t at = sc_attention_at(a->q_strides, p->batch, row.head, row.query);
-        load_row(job, a->q, at, a->q_strides[3], a->qk_width, p->raw, p->q + r * a->qk_width);
+        const struct elements query = {
+            a->type, a->q, sc_attention_at(a->q_strides, p->batch, row.head, row.query), a->q_strides[3]};
+        load_row(job, &query, a->qk_width, p->raw, p->q + r * a->qk_width);
     }
     for (int64_t key = p->from; key < p->to; key += BLOCK) {
         const struct sc_gemm_tile tile = {.m = p->n_rows,
@@ -470,7 +478,7 @@ static void run_part(void *arg, int64_t index, int worker)
 
 size_t sc_attention_scratch_bytes(const struct sc_attention *attention, int64_t max_length, int n_workers)
 {
-    if (attention->type == SC_F64) {
+    if (sc_attention_in_f64(attention)) {
         return sc_attention_f64_scratch_bytes(attention, max_length, n_workers);
     }
     return layout_of(attention, max_length).total * sizeof(float) * (size_t)n_workers;
@@ -482,7 +490,7 @@ void sc_attention_run(
     if (attention->batch <= 0 || attention->n_q <= 0 || attention->kv_heads <= 0) {
         return;
     }
-    if (attention->type == SC_F64) {
+    if (sc_attention_in_f64(attention)) {
         sc_attention_f64_run(team, attention, scratch);
         return;
     }

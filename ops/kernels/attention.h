@@ -17,7 +17,9 @@ enum sc_attention_tap { SC_TAP_SCORES, SC_TAP_SOFTCAP, SC_TAP_BIAS, SC_TAP_SOFTM
  * key is all zero. A result depends on that row's query and its visible keys alone: not on other rows, on length past
  * the visible ones, or on threads. Source: ONNX Attention-23 to -25. */
 struct sc_attention {
-    enum sc_type type; /* of q and y and of the views: F32, F16, BF16 or F64 */
+    enum sc_type type; /* of q, y and the keys: F32, F16, BF16 or F64 */
+    enum sc_type
+        v_type; /* of the values: one of the same. With an F64 among the two all is computed in F64, else in F32 */
     int64_t batch, q_heads, kv_heads, n_q, qk_width, v_width;
     const void *q; /* element (b, h, i, d) at q_strides */
     int64_t q_strides[4];

@@ -18,7 +18,12 @@ static inline int64_t sc_attention_at(const int64_t strides[4], int64_t b, int64
     return b * strides[0] + h * strides[1] + i * strides[2];
 }
 
-/* The f64 form: libm's functions, sums in order of the keys. Scratch: one row of scores a worker. */
+static inline bool sc_attention_in_f64(const struct sc_attention *attention)
+{
+    return attention->type == SC_F64 || attention->v_type == SC_F64;
+}
+
+/* The f64 form: libm's functions, sums in order of the keys. Scratch: a row of scores and one of y a worker. */
 size_t sc_attention_f64_scratch_bytes(const struct sc_attention *attention, int64_t max_length, int n_workers);
 void sc_attention_f64_run(struct sc_team *team, const struct sc_attention *attention, void *scratch);
 

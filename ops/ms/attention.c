@@ -262,6 +262,7 @@ static void describe(
     const int64_t y_strides[4] = {s->hidden * s->n, s->width, s->hidden, 1};
     memset(c, 0, sizeof(*c));
     c->attention = (struct sc_attention){.type = x->type,
+        .v_type = x->type,
         .batch = s->batch,
         .q_heads = p->heads,
         .kv_heads = p->heads,

@@ -84,6 +84,7 @@ static void describe(const struct sc_call *call, const struct sc_gqa_sizes *s, s
     memset(c, 0, sizeof(*c));
     struct sc_attention *a = &c->attention;
     *a = (struct sc_attention){.type = query->type,
+        .v_type = query->type,
         .batch = s->batch,
         .q_heads = p->q_heads,
         .kv_heads = p->kv_heads,

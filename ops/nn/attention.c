@@ -161,15 +161,7 @@ enum sc_status sc_attention_sizes_of(const struct sc_infer *infer, struct sc_att
 static enum sc_status check_mask(const struct sc_infer *infer, const struct sc_attention_sizes *s)
 {
     const struct sc_fact *mask = sc_infer_in(infer, SC_ATTENTION_MASK);
-    const enum sc_type type = infer->in[SC_ATTENTION_Q]->type;
-    if (!mask) {
-        return SC_OK;
-    }
-    if (mask->type != SC_TYPE_NONE && type != SC_TYPE_NONE && mask->type != SC_BOOL && mask->type != type) {
-        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "a mask of %s for a Q of %s",
-            sc_type_name(mask->type), sc_type_name(type));
-    }
-    if (mask->rank < 0) {
+    if (!mask || mask->rank < 0) {
         return SC_OK;
     }
     const int64_t want[4] = {s->batch, s->q_heads, s->n_q, s->total};
@@ -183,20 +175,6 @@ static enum sc_status check_mask(const struct sc_infer *infer, const struct sc_a
         char a[128], b[128];
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "a mask %s does not broadcast to %s",
             sc_dims_text(mask->rank, mask->dims, a, sizeof a), sc_dims_text(4, want, b, sizeof b));
-    }
-    return SC_OK;
-}
-
-static enum sc_status check_types(const struct sc_infer *infer)
-{
-    const enum sc_type type = infer->in[SC_ATTENTION_Q]->type;
-    static const int others[] = {SC_ATTENTION_K, SC_ATTENTION_V, SC_ATTENTION_PAST_K, SC_ATTENTION_PAST_V};
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        const struct sc_fact *fact = sc_infer_in(infer, others[i]);
-        if (fact && fact->type != SC_TYPE_NONE && type != SC_TYPE_NONE && fact->type != type) {
-            return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "Q is of %s and input %d of %s",
-                sc_type_name(type), others[i], sc_type_name(fact->type));
-        }
     }
     return SC_OK;
 }
@@ -220,7 +198,6 @@ static enum sc_status infer_attention(struct sc_infer *infer)
 {
     struct sc_attention_sizes s;
     SC_TRY(sc_attention_sizes_of(infer, &s));
-    SC_TRY(check_types(infer));
     SC_TRY(check_mask(infer, &s));
     const struct sc_fact *q = infer->in[SC_ATTENTION_Q];
     struct sc_fact *y = sc_infer_out(infer, SC_ATTENTION_Y);
@@ -345,12 +322,13 @@ static void cost_attention(const struct sc_infer *infer, struct sc_cost *cost)
     }
     const struct sc_fact *past = sc_infer_in(infer, SC_ATTENTION_PAST_K);
     const double total = (double)(s.total >= 0 ? s.total : past && past->rank == 4 ? past->dims[2] : s.n_kv);
-    const double bytes = (double)sc_type_bytes(infer->in[0]->type);
-    const double widths = (double)(s.qk_width + s.v_width);
+    const double widths = (double)(s.qk_width * (int64_t)sc_type_bytes(infer->in[SC_ATTENTION_K]->type) +
+        s.v_width * (int64_t)sc_type_bytes(infer->in[SC_ATTENTION_V]->type));
+    const double bytes = (double)sc_type_bytes(infer->in[SC_ATTENTION_Q]->type);
     const double queries = (double)(s.batch * s.q_heads * s.n_q);
-    cost->operations = 2 * queries * total * widths + 8 * queries * total;
-    cost->read_bytes = bytes * ((double)(s.batch * s.kv_heads) * total * widths + queries * (double)s.qk_width);
-    cost->written_bytes = bytes * (queries * (double)s.v_width + (double)(s.batch * s.kv_heads * s.n_kv) * widths);
+    cost->operations = 2 * queries * total * (double)(s.qk_width + s.v_width) + 8 * queries * total;
+    cost->read_bytes = (double)(s.batch * s.kv_heads) * total * widths + bytes * queries * (double)s.qk_width;
+    cost->written_bytes = bytes * queries * (double)s.v_width + (double)(s.batch * s.kv_heads * s.n_kv) * widths;
 }
 
 #define ATTENTION(version)                                                                                             \

@@ -7,6 +7,7 @@
 #include "ops/nn/attention_op.h"
 #include "ops/nn/cache.h"
 #include "ops/shape/shape.h"
+#include "tensor/convert.h"
 
 /* Scratch, in this order; all parts are multiples of 64 bytes. */
 struct rooms {
@@ -14,6 +15,8 @@ struct rooms {
     int64_t *offset; /* one per batch row */
     void **pages; /* of dense keys, then of dense values */
     int64_t pages_per_row;
+    void *bias; /* a mask that is neither bool nor of Q's type, dense and of Q's type; NULL: none such */
+    void *raw_bias; /* the same before it is cast */
     void *present_k, *present_v; /* where the concatenation goes when nobody asked for it; NULL: nowhere */
     void *kernel;
 };
@@ -36,10 +39,18 @@ static int64_t present_bytes(const struct sc_attention_sizes *s, int64_t width, 
     return s->batch * s->kv_heads * s->total * width * (int64_t)sc_type_bytes(type);
 }
 
+static enum sc_type value_type(const struct sc_call *call)
+{
+    const struct sc_value *v = call->in[SC_ATTENTION_V];
+    return v->kind == SC_KIND_STATE ? v->u.state->type : v->u.tensor.type;
+}
+
 /* Cuts the scratch into rooms; returns how much they take. base may be NULL when only the size is asked for. */
 static size_t cut_rooms(const struct sc_call *call, const struct sc_attention_sizes *s, char *base, struct rooms *r)
 {
     const enum sc_type type = sc_call_in(call, SC_ATTENTION_Q)->type;
+    const enum sc_type v_type = value_type(call);
+    const struct sc_tensor *mask = sc_call_in(call, SC_ATTENTION_MASK);
     const size_t batch = (size_t)s->batch;
     const bool dense = !s->past_resident && !s->kv_resident;
     const bool joins = dense && SC_ATTENTION_PAST_K < call->n_in && call->in[SC_ATTENTION_PAST_K];
@@ -56,7 +67,11 @@ static size_t cut_rooms(const struct sc_call *call, const struct sc_attention_si
         r->present_k = take(base, &total, (size_t)present_bytes(s, s->qk_width, type));
     }
     if (joins && !sc_call_out(call, SC_ATTENTION_PRESENT_V)) {
-        r->present_v = take(base, &total, (size_t)present_bytes(s, s->v_width, type));
+        r->present_v = take(base, &total, (size_t)present_bytes(s, s->v_width, v_type));
+    }
+    if (mask && mask->type != SC_BOOL && mask->type != type) {
+        r->bias = take(base, &total, (size_t)sc_tensor_count(mask) * sc_type_bytes(type));
+        r->raw_bias = take(base, &total, (size_t)sc_tensor_count(mask) * sc_type_bytes(mask->type));
     }
     r->kernel = take(base, &total, 0);
     return total;
@@ -84,6 +99,7 @@ static void describe(const struct sc_call *call, const struct sc_attention_sizes
     const struct sc_tensor *y = sc_call_out(call, SC_ATTENTION_Y);
     const struct sc_tensor *qk = sc_call_out(call, SC_ATTENTION_QK);
     *a = (struct sc_attention){.type = q->type,
+        .v_type = value_type(call),
         .batch = s->batch,
         .q_heads = s->q_heads,
         .kv_heads = s->kv_heads,
@@ -111,6 +127,23 @@ static void describe(const struct sc_call *call, const struct sc_attention_sizes
             a->bias_strides[axis] = mask->dims[i] == 1 ? 0 : mask->strides[i];
         }
     }
+}
+
+/* The clause casts a mask to Q's type before it is added. */
+static void cast_bias(const struct sc_call *call, const struct rooms *r, struct sc_attention *a)
+{
+    const struct sc_tensor *mask = sc_call_in(call, SC_ATTENTION_MASK);
+    const int64_t n = sc_tensor_count(mask);
+    struct sc_move move = {.bytes = sc_type_bytes(mask->type), .to = r->raw_bias, .from = mask->data};
+    int64_t stride = n;
+    for (int i = 0; i < mask->rank && n > 0; i++) {
+        stride /= mask->dims[i];
+        sc_move_axis(&move, mask->dims[i], stride, mask->strides[i]);
+        a->bias_strides[4 - mask->rank + i] = mask->dims[i] == 1 ? 0 : stride;
+    }
+    sc_move_run(&move, call->team);
+    sc_convert(mask->type, r->raw_bias, a->type, r->bias, n, 0);
+    a->bias = r->bias;
 }
 
 static int64_t longest(const struct sc_call *call, const struct sc_attention_sizes *s)
@@ -279,6 +312,9 @@ void sc_attention_op_run(const struct sc_call *call)
     a.keys = rooms.keys;
     a.values = rooms.values;
     a.offset = rooms.offset;
+    if (rooms.bias) {
+        cast_bias(call, &rooms, &a);
+    }
     if (s.batch > 0 && s.n_q > 0 && s.q_heads > 0) {
         sc_attention_run(call->kernels, call->team, &a, rooms.kernel);
     }

@@ -30,7 +30,7 @@ struct setup {
 };
 
 struct options {
-    enum sc_type type;
+    enum sc_type type, v_type; /* v_type: none for the same */
     enum view_kind view;
     enum bias_kind bias;
     int64_t n_q, length, offset, qk_width, v_width, kv_heads, group;
@@ -102,7 +102,8 @@ static double random_number(uint64_t *state)
  * whole pages, whose unused rows hold 1e30: finite, and wrong to use. Dense ones end with their last row. */
 static void make_view(struct setup *s, const struct options *o, bool is_key, int b, uint64_t *seed, double *wide)
 {
-    const size_t element = sc_type_bytes(o->type);
+    const enum sc_type type = is_key || !o->v_type ? o->type : o->v_type;
+    const size_t element = sc_type_bytes(type);
     const int64_t width = is_key ? o->qk_width : o->v_width, n_pages = (o->length + 63) / 64;
     struct sc_state_view *view = is_key ? &s->keys[b] : &s->values[b];
     void **pages = is_key ? s->key_pages[b] : s->value_pages[b];
@@ -123,13 +124,13 @@ static void make_view(struct setup *s, const struct options *o, bool is_key, int
         pages[page] =
             dense != NULL ? dense + (size_t)(page * 64 * view->row_stride) * element : need(s, page_elements * element);
         for (size_t i = 0; dense == NULL && i < page_elements; i++) {
-            put(o->type, pages[page], (int64_t)i, o->type == SC_F16 ? 6e4 : 1e30);
+            put(type, pages[page], (int64_t)i, type == SC_F16 ? 6e4 : 1e30);
         }
     }
     for (int64_t i = 0; i < o->kv_heads * o->length * width; i++) {
         const int64_t d = i % width, j = i / width % o->length, h = i / width / o->length;
         const int64_t at = h * view->head_stride + j % 64 * view->row_stride + d * view->column_stride;
-        wide[i] = put(o->type, pages[j / 64], at, random_number(seed));
+        wide[i] = put(type, pages[j / 64], at, random_number(seed));
     }
 }
 
@@ -175,6 +176,7 @@ static void make(struct setup *s, const struct options *o)
     struct sc_attention *a = &s->a;
     s->length = o->length;
     *a = (struct sc_attention){.type = o->type,
+        .v_type = o->v_type ? o->v_type : o->type,
         .batch = MAX_BATCH,
         .q_heads = o->kv_heads * o->group,
         .kv_heads = o->kv_heads,

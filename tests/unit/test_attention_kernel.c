@@ -41,8 +41,8 @@ static bool sees(const struct sc_attention *a, int64_t position, int64_t j)
  * quotient, |v| < 1; n more in the sums; then one rounding to the type of a number below `size`. */
 static double bound_of(const struct sc_attention *a, double size)
 {
-    const double u = a->type == SC_F64 ? 0x1p-53 : 0x1p-24;
-    const double last = a->type == SC_F16 ? 0x1p-11 : a->type == SC_BF16 ? 0x1p-8 : 0;
+    const double u = a->type == SC_F64 || a->v_type == SC_F64 ? 0x1p-53 : 0x1p-24;
+    const double last = a->type == SC_F16 ? 0x1p-11 : a->type == SC_BF16 ? 0x1p-8 : a->type == SC_F32 ? 0x1p-24 : 0;
     const double width = (double)a->qk_width, n = (double)a->keys[0].length;
     return (4 * width * width * fabs(a->scale) + 2 * n + 40) * u + last * size;
 }
@@ -120,10 +120,11 @@ static void check(const struct setup *s)
     }
 }
 
+static const enum sc_type types[] = {SC_F32, SC_F16, SC_BF16, SC_F64};
+
 /* Runs one set of options over all types, views and levels. */
 static void check_everywhere(struct options o)
 {
-    static const enum sc_type types[] = {SC_F32, SC_F16, SC_BF16, SC_F64};
     for (int t = 0; t < 4; t++) {
         for (int view = 0; view < N_VIEW_KINDS; view++) {
             o.type = types[t];
@@ -145,6 +146,18 @@ static void plain_attention_is_right(void **state)
 {
     (void)state;
     check_everywhere(plain);
+}
+
+static void values_of_another_type_are_right(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        struct options o = plain;
+        o.v_type = types[t];
+        o.tap = SC_TAP_SOFTMAX;
+        o.bias = ADDED;
+        check_everywhere(o);
+    }
 }
 
 static void every_length_is_right(void **state)
@@ -253,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_attention_is_right),
+        cmocka_unit_test(values_of_another_type_are_right),
         cmocka_unit_test(every_length_is_right),
         cmocka_unit_test(widths_off_the_lanes_are_right),
         cmocka_unit_test(causal_is_right_with_every_sign_of_offset),

@@ -164,6 +164,59 @@ static void nonpad_lengths_may_be_shorter_than_the_queries(void **state)
     op_close(&c);
 }
 
+/* Q and K of f32 with values of f64 and a mask of integers: what f32 alone gives, to f32's rounding. */
+static void values_and_masks_may_have_other_types(void **state)
+{
+    (void)state;
+    enum { NQ = 3, NK = 70, PAST = 5 };
+    static float q[B * HQ * NQ * D], k[B * HK * NK * D], v[B * HK * NK * DV], bias[NQ * NK], want[B * HQ * NQ * DV];
+    static double past_v[B * HK * PAST * DV], new_v[B * HK * (NK - PAST) * DV];
+    static float past_k[B * HK * PAST * D], new_k[B * HK * (NK - PAST) * D];
+    static int16_t mask[NQ * NK];
+    fill(q, B * HQ * NQ * D, 1);
+    fill(k, B * HK * NK * D, 2);
+    fill(v, B * HK * NK * DV, 3);
+    for (int i = 0; i < NQ * NK; i++) {
+        mask[i] = (int16_t)(i % 5 - 2);
+        bias[i] = mask[i];
+    }
+    for (int i = 0; i < B * HK * NK * D; i++) {
+        const int head = i / NK / D, row = i / D % NK, d = i % D;
+        *(row < PAST ? &past_k[(head * PAST + row) * D + d] : &new_k[(head * (NK - PAST) + row - PAST) * D + d]) = k[i];
+    }
+    for (int i = 0; i < B * HK * NK * DV; i++) {
+        const int head = i / NK / DV, row = i / DV % NK, d = i % DV;
+        *(row < PAST ? &past_v[(head * PAST + row) * DV + d] : &new_v[(head * (NK - PAST) + row - PAST) * DV + d]) =
+            (double)v[i];
+    }
+    const struct naive t = {.n_q = NQ,
+        .total = NK,
+        .length = {NK, NK},
+        .left = -1,
+        .right = -1,
+        .bias = bias,
+        .bias_length = NK,
+        .q = q,
+        .k = k,
+        .v = v};
+    naive_attention(&t, want);
+    struct op_case c;
+    op_open(&c, "", "Attention", 25, 3);
+    op_in(&c, SC_F32, q, DIMS(B, HQ, NQ, D));
+    op_in(&c, SC_F32, new_k, DIMS(B, HK, NK - PAST, D));
+    op_in(&c, SC_F64, new_v, DIMS(B, HK, NK - PAST, DV));
+    op_in(&c, SC_I16, mask, DIMS(NQ, NK));
+    op_in(&c, SC_F32, past_k, DIMS(B, HK, PAST, D));
+    op_in(&c, SC_F64, past_v, DIMS(B, HK, PAST, DV));
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect_near(&c, 0, want, 1e-6, DIMS(B, HQ, NQ, DV)); /* computed in f64 */
+    const double *present = op_out(&c, 2);
+    for (int i = 0; i < B * HK * NK * DV; i++) {
+        assert_true(present[i] == (double)v[i]);
+    }
+    op_close(&c);
+}
+
 static void three_d_inputs_are_the_same_attention(void **state)
 {
     (void)state;
@@ -419,6 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grouped_causal_windowed_softcapped_attention_is_as_the_clause_says),
         cmocka_unit_test(nonpad_lengths_may_be_shorter_than_the_queries),
+        cmocka_unit_test(values_and_masks_may_have_other_types),
         cmocka_unit_test(three_d_inputs_are_the_same_attention),
         cmocka_unit_test(appending_to_a_resident_cache_gives_the_bits_of_concatenation),
         cmocka_unit_test(append_past_capacity_is_refused),
