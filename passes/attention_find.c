@@ -16,6 +16,7 @@ struct finder {
     struct sc_attention_match *match;
     int n_masks, masks[MOST_MASKS]; /* added to the scores */
     int n_tests, tests[MOST_MASKS]; /* Where nodes on the scores */
+    int guard; /* value whose rows of -inf alone are guarded against; -1: none */
     bool scaled_inside; /* a factor was met before a mask: then that mask is scaled too */
 };
 
@@ -85,17 +86,52 @@ static bool peel_nothing(const struct finder *f, int *value)
     return false;
 }
 
-/* Where(IsNaN(x), 0, x): rows that see nothing become 0, as in Attention. */
-static bool peel_guard(const struct finder *f, int *value)
+static bool same_dims(const struct sc_size *a, const struct sc_size *b, int n)
+{
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+/* Equal(ReduceMax(mask) over keys, -inf): the mask, or -1. */
+static int guarded_mask(const struct finder *f, int test)
+{
+    const struct sc_node *equal = maker(f, test, "Equal");
+    const struct sc_node *most = equal ? maker(f, equal->in[0], "ReduceMax") : NULL;
+    double least;
+    if (!most || !number_of(f, equal->in[1], &least) || least != -INFINITY) {
+        return -1;
+    }
+    const struct sc_symbolic *in = known(f, most->in[0]), *out = known(f, most->out[0]);
+    const bool over_keys = in->rank > 0 && out->rank == in->rank && same_dims(in->dims, out->dims, in->rank - 1) &&
+        sc_size_is(&out->dims[in->rank - 1], 1);
+    return over_keys ? most->in[0] : -1;
+}
+
+/* Where(IsNaN(x), 0, x), or Where(the mask hides the row, 0, x): rows that see nothing become 0, as in Attention. */
+static bool peel_guard(struct finder *f, int *value)
 {
     const struct sc_node *where = maker(f, *value, "Where");
     const struct sc_node *test = where ? maker(f, where->in[0], "IsNaN") : NULL;
     double zero;
-    if (test && test->in[0] == where->in[2] && number_of(f, where->in[1], &zero) && zero == 0) {
-        *value = where->in[2];
-        return true;
+    if (!where || !number_of(f, where->in[1], &zero) || zero != 0) {
+        return false;
     }
-    return false;
+    const int guard = test ? -1 : guarded_mask(f, where->in[0]);
+    if (test ? test->in[0] != where->in[2] : guard < 0 || f->guard >= 0) {
+        return false;
+    }
+    f->guard = test ? f->guard : guard;
+    *value = where->in[2];
+    return true;
+}
+
+/* A guard against rows of a mask that is not this attention's would be another computation. */
+static bool guard_is_ours(const struct finder *f)
+{
+    bool ours = f->guard < 0;
+    for (int m = 0; m < f->n_masks; m++) {
+        ours |= f->masks[m] == f->guard;
+    }
+    return ours;
 }
 
 /* The value is scores: a product of rank 4, scaled and masked. Bounded depth. */
@@ -165,11 +201,6 @@ static bool peel_scores(struct finder *f, int *value)
         f->scaled_inside |= scaled && f->n_masks > before;
     }
     return false;
-}
-
-static bool same_dims(const struct sc_size *a, const struct sc_size *b, int n)
-{
-    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
 /* repeat_kv: each head several times in a row, [b, h, t, w] → [b, h, 1, t, w] → [b, h, g, t, w] → [b, h g, t, w]. */
@@ -417,7 +448,7 @@ static bool along_keys(const struct sc_node *softmax)
 bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match)
 {
     const struct sc_graph *graph = s->graph;
-    struct finder f = {.s = s, .graph = graph, .match = match};
+    struct finder f = {.s = s, .graph = graph, .match = match, .guard = -1};
     *match = (struct sc_attention_match){.final = final, .mask = -1, .scale = 1};
     match->k = match->v = (struct sc_attention_rows){.value = -1, .past = -1, .present = -1, .concat = -1};
     int value = graph->nodes[final].in[0];
@@ -439,5 +470,6 @@ bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attent
     }
     find_values(&f, graph->nodes[final].in[1]);
     settle_past(match);
-    return match->scale > 0 && isfinite(match->scale) && sizes_fit(&f) && settle_tests(&f) && settle_masks(&f);
+    return guard_is_ours(&f) && match->scale > 0 && isfinite(match->scale) && sizes_fit(&f) && settle_tests(&f) &&
+        settle_masks(&f);
 }

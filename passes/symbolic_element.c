@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "passes/symbolic_parts.h"
+#include "tensor/convert.h"
 
 enum arithmetic {
     NOTHING,
@@ -366,12 +367,21 @@ static enum sc_status invert(struct sc_symbolics *s, const struct sc_node *node)
     return sc_symbolic_set_form(s, sc_symbolic_out(s, node, 0), SC_SYMBOLIC_TEST, &inverse);
 }
 
-static enum sc_status cast_to_float(struct sc_symbolics *s, const struct sc_symbolic *in, struct sc_symbolic *out)
+static double rounded(double number, enum sc_type type)
+{
+    uint64_t room;
+    sc_convert(SC_F64, &number, type, &room, 1, 0);
+    sc_convert(type, &room, SC_F64, &number, 1, 0);
+    return number;
+}
+
+static enum sc_status cast_to_float(
+    struct sc_symbolics *s, enum sc_type type, const struct sc_symbolic *in, struct sc_symbolic *out)
 {
     struct sc_form form;
     if (in->kind == SC_SYMBOLIC_CHOICE) {
-        out->yes = in->yes;
-        out->no = in->no;
+        out->yes = rounded(in->yes, type);
+        out->no = rounded(in->no, type);
         return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, in->form);
     }
     if (in->kind == SC_SYMBOLIC_TEST) {
@@ -380,7 +390,7 @@ static enum sc_status cast_to_float(struct sc_symbolics *s, const struct sc_symb
         return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, in->form);
     }
     if (sc_symbolic_form(in, &form) && sc_form_constant(&form) && sc_size_constant(&form.base)) {
-        out->yes = out->no = (double)(float)form.base.constant;
+        out->yes = out->no = rounded((double)form.base.constant, type);
         return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, &(struct sc_form){{0}, {0}});
     }
     return SC_OK;
@@ -416,14 +426,13 @@ static enum sc_status cast(struct sc_symbolics *s, const struct sc_node *node)
 {
     const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
     struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
-    int64_t to;
     SC_TRY(same(s, node));
-    if (!in || in->rank < 0 || sc_node_int(node, "to", 0, &to) != SC_OK) {
+    if (!in || in->rank < 0) {
         return SC_OK;
     }
-    const enum sc_type from = s->facts[node->in[0]].type;
-    if (to == SC_F32) {
-        return cast_to_float(s, in, out);
+    const enum sc_type from = s->facts[node->in[0]].type, to = s->facts[node->out[0]].type;
+    if (sc_type_is_float(to)) {
+        return cast_to_float(s, to, in, out);
     }
     if (to == SC_BOOL) {
         return cast_to_bool(s, in, out);
@@ -444,7 +453,7 @@ sc_symbolic_op sc_symbolic_element_op(const char *name)
         {"Less", binary}, {"LessOrEqual", binary}, {"Greater", binary}, {"GreaterOrEqual", binary}, {"Equal", binary},
         {"And", binary}, {"Or", binary}, {"Xor", binary}, {"PRelu", binary}, {"Min", binary}, {"Max", binary},
         {"Where", where}, {"Identity", identity}, {"Neg", negate}, {"Sqrt", square_root}, {"Not", invert},
-        {"Cast", cast}};
+        {"Cast", cast}, {"CastLike", cast}};
     static const char *const plain[] = {"Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Gelu", "Relu", "Sin",
         "Cos", "Abs", "Softmax", "LogSoftmax", "IsNaN", "IsInf", "Floor", "Ceil", "Round", "Sign", "Clip", "HardSwish",
         "HardSigmoid", "LeakyRelu", "Elu", "Softplus", "Mish", "LayerNormalization", "RMSNormalization",

@@ -450,6 +450,39 @@ def encoder():
          want=want)
 
 
+def guarded(name, tested):
+    """Attention as the clause's function body writes it: both factors of the scale, and rows that a mask hides whole
+    made 0. tested: the mask whose rows are looked at."""
+    nodes = [node("qs = Mul q root"), node("kt = Transpose k", perm=[0, 1, 3, 2]), node("ks = Mul kt root"),
+             node("s = MatMul qs ks"), node("masked = Add s mask"), node("p = Softmax masked"),
+             node(f"most = ReduceMax {tested} last"), node("least = CastLike infinity mask"),
+             node("nothing = Equal most least"), node("zero = CastLike zero_f p"), node("safe = Where nothing zero p"),
+             node("y = MatMul safe v")]
+
+    def want(q, k, v, mask, other):
+        s = q @ k.transpose(0, 1, 3, 2) / 2 + mask
+        with np.errstate(invalid="ignore"):
+            p = np.exp(s - s.max(-1, keepdims=True))
+            p = p / p.sum(-1, keepdims=True)
+        hidden = (mask if tested == "mask" else other).max(-1, keepdims=True) == -np.inf
+        return [(np.where(hidden, 0, p) @ v).astype(np.float32)]
+
+    mask, other = np.zeros((3, 5), np.float32), np.zeros((3, 5), np.float32)
+    mask[0, 2:], other[0] = -np.inf, -np.inf
+    if tested == "mask":
+        mask[2] = -np.inf
+    save(name, nodes, [f32(i, 2, 3, n, 4) for i, n in zip("qkv", (3, 5, 5))] + [f32("mask", 3, 5), f32("other", 3, 5)],
+         [f32("y", 2, 3, 3, 4)],
+         [constant("root", 0.5**0.5, np.float32), constant("last", [-1]), constant("infinity", [-np.inf], np.float32),
+          constant("zero_f", [0], np.float32)],
+         [[ints(2, 3, n, 4) / 8 for n in (3, 5, 5)] + [mask, other]], opset=18, want=want)
+
+
+def guards():
+    guarded("attention_guarded", "mask")
+    guarded("attention_guarded_elsewhere", "other")
+
+
 def attentions():
     decomposed("attention_cached")
     decomposed("attention_where", where=True, padding=False)
@@ -828,5 +861,7 @@ if __name__ == "__main__":
     rng = np.random.default_rng(2)  # so that the numbers below do not change with what comes before
     for make in (conv_norm, conv_norm_old, shapes, broadcast_in_place, failing_states):
         make()
+    rng = np.random.default_rng(3)
+    guards()
     from gradients import gradients  # which has this file's helpers
     gradients()

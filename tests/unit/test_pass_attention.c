@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about decomposed attention: when it is put together, what is left out, and that answers stay. */
+#include <math.h>
+
 #include "decode/rewrite.h"
 #include "graph_case.h"
 
@@ -177,6 +179,34 @@ static void attention_without_a_cache_is_put_together(void **state)
     graph_close(&c);
 }
 
+/* The body of the function Attention, which ends with a guard against rows that the mask hides whole. */
+static void the_body_of_the_function_is_put_together_again(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    graph_open(&c, "attention_guarded");
+    assert_ok(sc_passes_rewrite(c.model, NULL));
+    const struct sc_node *node = the_attention(c.model->graph);
+    assert_non_null(node);
+    assert_int_equal(n_live(c.model->graph, "Where"), 0);
+    float scale;
+    assert_ok(sc_node_float(node, "scale", 0, &scale));
+    assert_true(fabsf(scale - 0.5F) < 1e-6F);
+    run_and_compare(&c, 1);
+    graph_close(&c);
+}
+
+static void a_guard_by_another_mask_stays_in_parts(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    graph_open(&c, "attention_guarded_elsewhere");
+    assert_ok(sc_passes_rewrite(c.model, NULL));
+    assert_null(the_attention(c.model->graph));
+    run_and_compare(&c, 1);
+    graph_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +217,8 @@ int main(void)
         cmocka_unit_test(a_mask_that_is_not_causal_stays),
         cmocka_unit_test(a_cache_that_others_read_stays_a_tensor),
         cmocka_unit_test(attention_without_a_cache_is_put_together),
+        cmocka_unit_test(the_body_of_the_function_is_put_together_again),
+        cmocka_unit_test(a_guard_by_another_mask_stays_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
