@@ -9,11 +9,11 @@
 #include "decode/rewrite.h"
 #include "launch/app.h"
 #include "launch/dump.h"
+#include "launch/sized.h"
 #include "ops/op.h"
 #include "ops/schema.h"
 #include "partitioner/report.h"
 #include "passes/passes.h"
-#include "runtime/planning.h"
 
 struct sc_op_count {
     const char *domain, *op;
@@ -163,45 +163,45 @@ static enum sc_status inspect(struct sc_model *model)
     return sc_check_graph(model->graph) == SC_OK ? SC_OK : sc_fail_in("'%s'", model->path);
 }
 
-/* Dims for people to read: nothing runs afterwards. */
-static enum sc_status describe(struct sc_model *model, const struct sc_kernels *kernels)
+/* The graph, after passes or as the file has it, with all that is known of its dims. */
+static enum sc_status dump_sized(struct sc_model *model, const struct sc_sized *sized, bool passes)
 {
-    struct sc_fact *facts;
-    SC_TRY(sc_pass_describe(model, kernels, &model->arena, &facts));
-    for (int v = 0; v < model->graph->n_values; v++) {
-        struct sc_graph_value *value = &model->graph->values[v];
-        value->fact = value->place == SC_PLACE_NODE ? facts[v] : value->fact;
+    model = passes ? sized->model : model;
+    if (passes) {
+        model->n_functions = 0; /* they have become their nodes */
     }
-    return SC_OK;
+    sc_sized_show(sized, model->graph);
+    return sc_dump(model);
 }
 
-/* As a session does, for a decoder whose states are where it finds them. */
-static enum sc_status run_passes(struct sc_model *model)
+static enum sc_status inspect_sized(struct sc_model *model, struct sc_sized *sized)
 {
-    const struct sc_kernels *kernels;
-    struct sc_state_pair *pairs;
-    bool *is_state;
-    int n;
-    SC_TRY(sc_kernels_best(&kernels));
-    SC_TRY(sc_decode_rewrite(model, NULL, &n, &pairs));
-    SC_TRY(sc_planning_mark_states(model, n, pairs, &model->arena, &is_state));
-    SC_TRY(sc_passes_run(model, kernels));
-    model->n_functions = 0; /* they have become their nodes */
-    return describe(model, kernels);
+    sc_sized_show(sized, model->graph);
+    SC_TRY(inspect(model));
+    return sc_sized_print(sized);
 }
 
 enum sc_status sc_command_inspect(struct sc_app *app)
 {
     struct sc_model *model;
+    struct sc_sized sized = {0};
+    const char *path = sc_options_text(app->options, "model"), *const * dims;
     const bool dumps = sc_options_flag(app->options, "dump"), passes = sc_options_flag(app->options, "passes");
+    const int n_dims = sc_options_list(app->options, "dim", &dims);
     if (passes && !dumps) {
         return sc_fail(SC_BAD_USAGE, "option '--passes' goes with --dump");
     }
-    SC_TRY(sc_model_open(sc_options_text(app->options, "model"), &model));
-    enum sc_status status = passes ? run_passes(model) : SC_OK;
-    if (status == SC_OK) {
+    SC_TRY(sc_model_open(path, &model));
+    enum sc_status status = SC_OK;
+    if (n_dims == 0 && !passes) {
         status = dumps ? sc_dump(model) : inspect(model);
+    } else {
+        status = sc_sized_open(path, n_dims, dims, &sized);
     }
+    if (status == SC_OK && (n_dims > 0 || passes)) {
+        status = dumps ? dump_sized(model, &sized, passes) : inspect_sized(model, &sized);
+    }
+    sc_sized_release(&sized);
     sc_model_close(model);
     return status;
 }

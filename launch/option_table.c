@@ -10,8 +10,11 @@
 static const struct sc_command_row commands[SC_N_COMMANDS] = {
     [SC_COMMAND_INSPECT] = {"inspect", "MODEL", 1, 1, true, false, "show what a model holds",
         "Prints inputs, outputs, operators, sizes and state pairs of MODEL, and what of it is not supported.\n"
+        "With -d also costs by operator (operations, bytes made, time estimated for one core) and memory, at those "
+        "dims.\n"
         "MODEL is an .onnx file, or a folder with model.onnx in it.\n",
-        "stagecoach inspect examples/shakespeare\n"},
+        "stagecoach inspect examples/shakespeare\n"
+        "stagecoach inspect resnet50.onnx -d batch=8\n"},
     [SC_COMMAND_OPS] = {"ops", "[NAME]", 0, 1, false, false, "list operators, versions and types",
         "Lists the operators of the schema table and which of their versions have kernels; with NAME, one operator "
         "with\n"
@@ -109,7 +112,8 @@ static const struct sc_option_row options[] = {
         "write the model with each node's stage (pipeline_stage of ONNX IR 11), which runs then follow"},
     {"dot", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan for graphviz"},
     {"html", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write a picture of the plan as a web page"},
-    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0, BIT(PLAN) | BIT(RUN) | BIT(VERIFY) | BIT(BENCH),
+    {"dim", "d", NULL, SC_OPTION_LIST, "NAME=N", NULL, 0, 0,
+        BIT(INSPECT) | BIT(PLAN) | BIT(RUN) | BIT(VERIFY) | BIT(BENCH),
         "size of a named dim, or the shape of an input as in x=1x3x224x224; repeatable"},
     {"pp", "pp", "pipeline", SC_SETTING_PP, CUTS, "stages, none of them empty; 0: as many of the ranks as pay"},
     {"plan", NULL, NULL, SC_SETTING_PLAN, CUTS, "use the plan in FILE"},

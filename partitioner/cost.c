@@ -160,6 +160,7 @@ static enum sc_status node_cost(const struct view *view, const struct sc_rates *
     for (int o = 0; o < view->infer.n_out; o++) {
         result->output_bytes += view->infer.out[o] ? sc_fact_bytes(view->infer.out[o]) : 0;
     }
+    result->operations = cost.operations;
     result->seconds =
         fmax(cost.operations / rates->flops, (cost.read_bytes + cost.written_bytes) / rates->bytes_per_second);
     return SC_OK;

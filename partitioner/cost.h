@@ -26,6 +26,7 @@ enum sc_status sc_facts_closed(
 int64_t sc_fact_bytes(const struct sc_fact *fact);
 
 struct sc_node_cost {
+    double operations; /* of arithmetic */
     double seconds; /* max(operations / flops, bytes / bytes_per_second) */
     int64_t output_bytes; /* of all its outputs */
     int64_t body_weight_bytes; /* weights of its bodies, which no other node reads */
