@@ -14,8 +14,9 @@
  *   becomes    y, present_k, present_v = Attention(q, k, v, past_k, past_v; scale = c·c, is_causal = 1)
  *
  * `repeat` (Unsqueeze, Expand, Reshape), the factors, a guard against rows that see nothing and the past are each
- * optional. A mask is left out where it is proven to hide nothing, or to be causal; else it stays an input. Not the
- * same bits: sums over keys are taken in the operator's order. */
+ * optional. A mask is left out where it is proven to hide nothing, to be causal or a window; else it stays an input. A
+ * cap of the scores (c·tanh) becomes the operator's. Not the same bits: sums over keys are taken in the operator's
+ * order. */
 #include <string.h>
 
 #include "passes/attention_parts.h"
@@ -53,7 +54,10 @@ static enum sc_status evaluate(struct attention_pass *pass)
     struct sc_symbolics *s = &pass->symbolics;
     const struct sc_graph *graph = pass->graph;
     const struct sc_pass_options *options = pass->options;
-    *s = (struct sc_symbolics){.graph = graph, .facts = pass->facts, .arena = &pass->scratch};
+    struct sc_symbolics again = {
+        .graph = graph, .facts = pass->facts, .arena = &pass->scratch, .n_bounds = options->n_inputs ? s->n_bounds : 0};
+    memcpy(again.bounds, s->bounds, sizeof again.bounds);
+    *s = again;
     SC_TRY(sc_symbolics_open(s));
     if (options->n_inputs == 0) { /* dims as the file names them */
         s->model = pass->model;
@@ -102,7 +106,7 @@ static enum sc_status evaluate_states(struct attention_pass *pass)
             break;
         }
     }
-    return SC_OK;
+    return pass->symbolics.n_bounds ? evaluate(pass) : SC_OK; /* what comes before a table is bounded by it too */
 }
 
 static enum sc_status find(struct attention_pass *pass)
@@ -165,6 +169,13 @@ static bool is_applied(const struct attention_pass *pass, int match)
     return match >= 0 && !pass->matches[match].dropped;
 }
 
+/* The shape of a cache of a match, which can be had without it. */
+static bool asks_length(const struct attention_pass *pass, const struct sc_node *node)
+{
+    return node->n_in == 1 && node->in[0] >= 0 && is_applied(pass, pass->match_of_cache[node->in[0]]) &&
+        sc_attention_shape_replaced(&pass->symbolics, pass->options, node);
+}
+
 /* What is read once the matches have taken their places; a match's own caches count only where others read them. */
 static void mark_reads(const struct attention_pass *pass, bool *read)
 {
@@ -180,14 +191,18 @@ static void mark_reads(const struct attention_pass *pass, bool *read)
             continue;
         }
         if (!is_applied(pass, pass->match_of_final[n])) {
-            (void)sc_node_mark_reads(&graph->nodes[n], read);
+            (void)(asks_length(pass, &graph->nodes[n]) || sc_node_mark_reads(&graph->nodes[n], read));
             continue;
         }
         const struct sc_attention_match *match = &pass->matches[pass->match_of_final[n]];
         if (read[graph->nodes[n].out[0]] || match->k.past >= 0) {
             read[match->q] = read[match->k.value] = read[match->v.value] = true;
-            if (match->mask >= 0) {
-                read[match->mask] = true;
+            for (int m = 0; m < match->n_masks; m++) {
+                read[match->masks[m]] = true;
+            }
+            for (int t = 0; t < match->n_tests; t++) {
+                const struct sc_node *where = &graph->nodes[match->tests[t]];
+                read[where->in[0]] = read[where->in[match->hiding[t]]] = true;
             }
         }
     }
@@ -218,88 +233,6 @@ static enum sc_status drop_shared(struct attention_pass *pass)
     return SC_OK;
 }
 
-/* The file's nodes that the match stands for; the second product comes last, which is where a plan puts it. */
-static enum sc_status join_origins(
-    const struct attention_pass *pass, const struct sc_attention_match *match, struct sc_node *node)
-{
-    const struct sc_graph *graph = pass->graph;
-    const int parts[5] = {match->k.concat, match->v.concat, match->scores, match->softmax, match->final};
-    int n = 0;
-    for (int p = 0; p < 5; p++) {
-        n += parts[p] < 0 ? 0 : graph->nodes[parts[p]].n_origins;
-    }
-    int *origins = sc_arena_array(graph->arena, (size_t)n, sizeof *origins);
-    if (!origins) {
-        return SC_NO_MEMORY;
-    }
-    node->n_origins = 0;
-    for (int p = 0; p < 5; p++) {
-        for (int o = 0; parts[p] >= 0 && o < graph->nodes[parts[p]].n_origins; o++) {
-            origins[node->n_origins++] = graph->nodes[parts[p]].origins[o];
-        }
-    }
-    node->origins = origins;
-    return SC_OK;
-}
-
-static enum sc_status set_attributes(
-    struct sc_graph *graph, const struct sc_attention_match *match, struct sc_node *node)
-{
-    node->attributes = sc_arena_array(graph->arena, 2, sizeof *node->attributes);
-    if (!node->attributes) {
-        return SC_NO_MEMORY;
-    }
-    node->n_attributes = 2;
-    node->attributes[0] =
-        (struct sc_attribute){.name = "scale", .type = SC_ATTRIBUTE_FLOAT, .n = 1, .u.f = (float)match->scale};
-    node->attributes[1] =
-        (struct sc_attribute){.name = "is_causal", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = match->causal};
-    return SC_OK;
-}
-
-/* K as [batch, heads, rows, width], where the file has rows before heads. */
-static enum sc_status append_turn(
-    struct sc_edit *edit, const struct sc_node *like, const struct sc_fact *from, int *value)
-{
-    static const int64_t perm[4] = {0, 2, 1, 3};
-    struct sc_node turn;
-    int turned;
-    SC_TRY(sc_edit_value(edit, sc_edit_label(edit->graph, like), "keys", &turned));
-    edit->graph->values[turned].fact.kind = SC_KIND_TENSOR;
-    edit->graph->values[turned].fact.type = from->type;
-    SC_TRY(sc_edit_node(edit, like, "Transpose", 23, 1, value, 1, &turned, &turn));
-    turn.attributes = sc_arena_alloc(edit->graph->arena, sizeof *turn.attributes);
-    if (!turn.attributes) {
-        return SC_NO_MEMORY;
-    }
-    turn.n_attributes = 1;
-    *turn.attributes = (struct sc_attribute){.name = "perm", .type = SC_ATTRIBUTE_INTS, .n = 4, .u.ints = perm};
-    *value = turned;
-    return sc_edit_append(edit, &turn);
-}
-
-static enum sc_status append_attention(struct attention_pass *pass, struct sc_edit *edit, const struct sc_node *final,
-    const struct sc_attention_match *match)
-{
-    const bool cached = match->k.past >= 0;
-    int in[6] = {match->q, match->k.value, match->v.value, match->mask, match->k.past, match->v.past};
-    const int out[3] = {final->out[0], match->k.present, match->v.present};
-    struct sc_node node;
-    if (match->k.turned) {
-        SC_TRY(append_turn(edit, final, &pass->facts[in[1]], &in[1]));
-    }
-    SC_TRY(sc_edit_node(edit, final, "Attention", 23,
-        cached                 ? 6
-            : match->mask >= 0 ? 4
-                               : 3,
-        in, cached ? 3 : 1, out, &node));
-    node.index = final->index;
-    SC_TRY(set_attributes(pass->graph, match, &node));
-    /* the old nodes are still in the graph that matches speak of */
-    SC_TRY(join_origins(pass, match, &node));
-    return sc_edit_append(edit, &node);
-}
-
 static enum sc_status apply(struct attention_pass *pass)
 {
     struct sc_edit edit;
@@ -314,11 +247,14 @@ static enum sc_status apply(struct attention_pass *pass)
     sc_edit_open(&edit, pass->model);
     const struct sc_node *nodes = sc_edit_graph(&edit, pass->graph, &n);
     struct sc_graph *graph = pass->graph;
-    pass->graph = &old; /* matches are numbered by its nodes */
+    pass->graph = &old;
+    pass->symbolics.graph = &old; /* matches are numbered by its nodes */
     enum sc_status status = SC_OK;
     for (int i = 0; i < n && status == SC_OK; i++) {
         if (is_applied(pass, pass->match_of_final[i])) {
-            status = append_attention(pass, &edit, &nodes[i], &pass->matches[pass->match_of_final[i]]);
+            status = sc_attention_append(&edit, &pass->symbolics, &nodes[i], &pass->matches[pass->match_of_final[i]]);
+        } else if (asks_length(pass, &nodes[i])) {
+            status = sc_attention_append_shape(&edit, &pass->symbolics, pass->options, &nodes[i]);
         } else if (!is_applied(pass, pass->match_of_concat[i])) {
             status = sc_edit_append(&edit, &nodes[i]);
         }

@@ -6,22 +6,10 @@
 
 #include "passes/attention_parts.h"
 
-enum { MOST_STEPS = 16, MOST_MASKS = 4 };
-
-static const double hidden = -1e30; /* exp of a score plus this is 0 next to any that is not hidden */
-
-struct finder {
-    const struct sc_symbolics *s;
-    const struct sc_graph *graph;
-    struct sc_attention_match *match;
-    int n_masks, masks[MOST_MASKS]; /* added to the scores */
-    int n_tests, tests[MOST_MASKS]; /* Where nodes on the scores */
-    int guard; /* value whose rows of -inf alone are guarded against; -1: none */
-    bool scaled_inside; /* a factor was met before a mask: then that mask is scaled too */
-};
+enum { MOST_STEPS = 16, DEPTH = 8 };
 
 /* The operator that makes the value, or NULL. */
-static const struct sc_node *maker(const struct finder *f, int value, const char *op)
+static const struct sc_node *maker(const struct sc_attention_finder *f, int value, const char *op)
 {
     const struct sc_graph_value *v = value < 0 ? NULL : &f->graph->values[value];
     if (!v || v->place != SC_PLACE_NODE || v->producer < 0) {
@@ -31,16 +19,16 @@ static const struct sc_node *maker(const struct finder *f, int value, const char
     return !node->dead && !node->domain[0] && v->output == 0 && (!op || strcmp(node->op, op) == 0) ? node : NULL;
 }
 
-static const struct sc_symbolic *known(const struct finder *f, int value)
+static const struct sc_symbolic *known(const struct sc_attention_finder *f, int value)
 {
     return &f->s->values[value];
 }
 
 /* The number that every element of the value is. */
-static bool number_of(const struct finder *f, int value, double *number)
+bool sc_attention_number(const struct sc_attention_finder *f, int value, double *number)
 {
     const struct sc_symbolic *x = value < 0 ? NULL : known(f, value);
-    if (!x || x->rank < 0 || x->kind != SC_SYMBOLIC_CHOICE) {
+    if (!x || x->rank < 0 || x->kind != SC_SYMBOLIC_CHOICE || x->also) {
         return false;
     }
     const int holds = sc_form_holds(f->s, x->form, x->rank, x->dims);
@@ -49,12 +37,12 @@ static bool number_of(const struct finder *f, int value, double *number)
 }
 
 /* A Mul or Div of x by one number: x and the factor. */
-static bool peel_factor(const struct finder *f, int *value, double *factor)
+static bool peel_factor(const struct sc_attention_finder *f, int *value, double *factor)
 {
     double number;
     const struct sc_node *node = maker(f, *value, "Mul");
     for (int i = 0; node && i < 2; i++) {
-        if (number_of(f, node->in[i], &number) && known(f, node->in[1 - i])->rank == 4 &&
+        if (sc_attention_number(f, node->in[i], &number) && known(f, node->in[1 - i])->rank == 4 &&
             known(f, node->in[i])->rank <= 4 && isfinite(number)) {
             *factor *= number;
             *value = node->in[1 - i];
@@ -62,7 +50,7 @@ static bool peel_factor(const struct finder *f, int *value, double *factor)
         }
     }
     node = maker(f, *value, "Div");
-    if (node && number_of(f, node->in[1], &number) && number != 0 && isfinite(number) &&
+    if (node && sc_attention_number(f, node->in[1], &number) && number != 0 && isfinite(number) &&
         known(f, node->in[0])->rank == 4) {
         *factor /= number;
         *value = node->in[0];
@@ -71,14 +59,16 @@ static bool peel_factor(const struct finder *f, int *value, double *factor)
     return false;
 }
 
-/* Casts to the same type, dropouts that do nothing. */
-static bool peel_nothing(const struct finder *f, int *value)
+/* Casts to the same type, or between types in which Attention rounds less; dropouts that do nothing. */
+static bool peel_nothing(const struct sc_attention_finder *f, int *value, bool between_floats)
 {
     const struct sc_node *node = maker(f, *value, NULL);
     if (!node) {
         return false;
     }
-    const bool cast = strcmp(node->op, "Cast") == 0 && f->s->facts[node->in[0]].type == f->s->facts[node->out[0]].type;
+    const enum sc_type from = f->s->facts[node->in[0]].type, to = f->s->facts[node->out[0]].type;
+    const bool floats = between_floats && sc_type_is_float(from) && sc_type_is_float(to);
+    const bool cast = strcmp(node->op, "Cast") == 0 && (from == to || floats);
     if (cast || strcmp(node->op, "Identity") == 0 || (strcmp(node->op, "Dropout") == 0 && node->n_in == 1)) {
         *value = node->in[0];
         return true;
@@ -92,12 +82,12 @@ static bool same_dims(const struct sc_size *a, const struct sc_size *b, int n)
 }
 
 /* Equal(ReduceMax(mask) over keys, -inf): the mask, or -1. */
-static int guarded_mask(const struct finder *f, int test)
+static int guarded_mask(const struct sc_attention_finder *f, int test)
 {
     const struct sc_node *equal = maker(f, test, "Equal");
     const struct sc_node *most = equal ? maker(f, equal->in[0], "ReduceMax") : NULL;
     double least;
-    if (!most || !number_of(f, equal->in[1], &least) || least != -INFINITY) {
+    if (!most || !sc_attention_number(f, equal->in[1], &least) || least != -INFINITY) {
         return -1;
     }
     const struct sc_symbolic *in = known(f, most->in[0]), *out = known(f, most->out[0]);
@@ -107,12 +97,12 @@ static int guarded_mask(const struct finder *f, int test)
 }
 
 /* Where(IsNaN(x), 0, x), or Where(the mask hides the row, 0, x): rows that see nothing become 0, as in Attention. */
-static bool peel_guard(struct finder *f, int *value)
+static bool peel_guard(struct sc_attention_finder *f, int *value)
 {
     const struct sc_node *where = maker(f, *value, "Where");
     const struct sc_node *test = where ? maker(f, where->in[0], "IsNaN") : NULL;
     double zero;
-    if (!where || !number_of(f, where->in[1], &zero) || zero != 0) {
+    if (!where || !sc_attention_number(f, where->in[1], &zero) || zero != 0) {
         return false;
     }
     const int guard = test ? -1 : guarded_mask(f, where->in[0]);
@@ -125,7 +115,7 @@ static bool peel_guard(struct finder *f, int *value)
 }
 
 /* A guard against rows of a mask that is not this attention's would be another computation. */
-static bool guard_is_ours(const struct finder *f)
+static bool guard_is_ours(const struct sc_attention_finder *f)
 {
     bool ours = f->guard < 0;
     for (int m = 0; m < f->n_masks; m++) {
@@ -135,7 +125,7 @@ static bool guard_is_ours(const struct finder *f)
 }
 
 /* The value is scores: a product of rank 4, scaled and masked. Bounded depth. */
-static bool leads_to_product(const struct finder *f, int value, int depth)
+static bool leads_to_product(const struct sc_attention_finder *f, int value, int depth)
 {
     const struct sc_node *node = maker(f, value, NULL);
     double number;
@@ -148,31 +138,41 @@ static bool leads_to_product(const struct finder *f, int value, int depth)
     if (strcmp(node->op, "Add") == 0 || strcmp(node->op, "Mul") == 0) {
         return leads_to_product(f, node->in[0], depth - 1) || leads_to_product(f, node->in[1], depth - 1);
     }
+    if (strcmp(node->op, "Tanh") == 0) {
+        return leads_to_product(f, node->in[0], depth - 1);
+    }
     if (strcmp(node->op, "Where") == 0) {
-        return (number_of(f, node->in[2], &number) && leads_to_product(f, node->in[1], depth - 1)) ||
-            (number_of(f, node->in[1], &number) && leads_to_product(f, node->in[2], depth - 1));
+        return (sc_attention_number(f, node->in[2], &number) && leads_to_product(f, node->in[1], depth - 1)) ||
+            (sc_attention_number(f, node->in[1], &number) && leads_to_product(f, node->in[2], depth - 1));
     }
     return (strcmp(node->op, "Div") == 0 || strcmp(node->op, "Cast") == 0) &&
         leads_to_product(f, node->in[0], depth - 1);
 }
 
-static bool peel_mask(struct finder *f, int *value)
+/* Add(scores, mask), Where(test, scores, hidden): none of them below a cap. */
+static bool peel_mask(struct sc_attention_finder *f, int *value)
 {
     const struct sc_node *add = maker(f, *value, "Add");
     const struct sc_node *where = maker(f, *value, "Where");
     double number;
-    if (add && f->n_masks < MOST_MASKS) {
-        const int scores = leads_to_product(f, add->in[0], 6) ? 0 : leads_to_product(f, add->in[1], 6) ? 1 : -1;
+    if (f->match->softcap > 0) {
+        return false;
+    }
+    if (add && f->n_masks < SC_ATTENTION_MASKS) {
+        const int scores = leads_to_product(f, add->in[0], DEPTH) ? 0 : leads_to_product(f, add->in[1], DEPTH) ? 1 : -1;
         if (scores < 0) {
             return false;
         }
+        f->factors[f->n_masks] = f->match->scale;
         f->masks[f->n_masks++] = add->in[1 - scores];
         *value = add->in[scores];
         return true;
     }
-    if (where && f->n_tests < MOST_MASKS) {
-        const int hiding = number_of(f, where->in[2], &number) ? 2 : number_of(f, where->in[1], &number) ? 1 : -1;
-        if (hiding < 0 || !(number <= hidden)) {
+    if (where && f->n_tests < SC_ATTENTION_MASKS && f->match->scale > 0) {
+        const int hiding = sc_attention_number(f, where->in[2], &number) ? 2
+            : sc_attention_number(f, where->in[1], &number)              ? 1
+                                                                         : -1;
+        if (hiding < 0 || !(number * f->match->scale <= sc_attention_hidden(f->s->facts[*value].type))) {
             return false;
         }
         f->tests[f->n_tests++] = f->graph->values[*value].producer;
@@ -182,29 +182,41 @@ static bool peel_mask(struct finder *f, int *value)
     return false;
 }
 
-/* Down to the product; false: something else is on the way. */
-static bool peel_scores(struct finder *f, int *value)
+/* c·tanh(x·a) caps x·a·c at c. */
+static bool peel_cap(struct sc_attention_finder *f, int *value)
 {
-    bool scaled = false;
+    double cap = 1;
+    int inner = *value;
+    if (f->match->softcap > 0 || f->match->scale != 1 || !peel_factor(f, &inner, &cap) || !(cap > 0)) {
+        return false;
+    }
+    const struct sc_node *tanh = maker(f, inner, "Tanh");
+    if (!tanh) {
+        return false;
+    }
+    f->match->softcap = cap;
+    f->match->scale = cap;
+    *value = tanh->in[0];
+    return true;
+}
+
+/* Down to the product; false: something else is on the way. */
+static bool peel_scores(struct sc_attention_finder *f, int *value)
+{
     for (int step = 0; step < MOST_STEPS; step++) {
         if (maker(f, *value, "MatMul")) {
             return true;
         }
-        if (peel_factor(f, value, &f->match->scale)) {
-            scaled = true;
-            continue;
-        }
-        const int before = f->n_masks;
-        if (!peel_nothing(f, value) && !peel_mask(f, value)) {
+        if (!peel_cap(f, value) && !peel_factor(f, value, &f->match->scale) && !peel_nothing(f, value, true) &&
+            !peel_mask(f, value)) {
             return false;
         }
-        f->scaled_inside |= scaled && f->n_masks > before;
     }
     return false;
 }
 
 /* repeat_kv: each head several times in a row, [b, h, t, w] → [b, h, 1, t, w] → [b, h, g, t, w] → [b, h g, t, w]. */
-static bool peel_repeat(const struct finder *f, int *value)
+static bool peel_repeat(const struct sc_attention_finder *f, int *value)
 {
     const struct sc_node *reshape = maker(f, *value, "Reshape");
     const struct sc_node *expand = reshape ? maker(f, reshape->in[0], "Expand") : NULL;
@@ -233,7 +245,7 @@ static bool peel_repeat(const struct finder *f, int *value)
 }
 
 /* Concat(past, new) along positions, from an input of the graph to an output. */
-static void find_past(const struct finder *f, struct sc_attention_rows *rows)
+static void find_past(const struct sc_attention_finder *f, struct sc_attention_rows *rows)
 {
     const struct sc_node *concat = maker(f, rows->value, "Concat");
     const struct sc_symbolic *joined = known(f, rows->value);
@@ -267,13 +279,13 @@ static int transposition(const struct sc_node *node)
     return memcmp(perm, swap, sizeof swap) == 0 ? 1 : memcmp(perm, turn, sizeof turn) == 0 ? 2 : 0;
 }
 
-static bool find_keys(struct finder *f, int value)
+static bool find_keys(struct sc_attention_finder *f, int value)
 {
     struct sc_attention_rows *k = &f->match->k;
     bool swapped = false;
     for (int step = 0; step < MOST_STEPS; step++) {
         const struct sc_node *transpose = maker(f, value, "Transpose");
-        if (peel_factor(f, &value, &f->match->scale) || peel_nothing(f, &value)) {
+        if (peel_factor(f, &value, &f->match->scale) || peel_nothing(f, &value, false)) {
             continue;
         }
         if (!swapped && transpose && transposition(transpose)) {
@@ -293,9 +305,9 @@ static bool find_keys(struct finder *f, int value)
     return swapped;
 }
 
-static void find_values(struct finder *f, int value)
+static void find_values(struct sc_attention_finder *f, int value)
 {
-    while (peel_nothing(f, &value)) { }
+    while (peel_nothing(f, &value, false)) { }
     (void)peel_repeat(f, &value);
     f->match->v.value = value;
     find_past(f, &f->match->v);
@@ -313,7 +325,7 @@ static void settle_past(struct sc_attention_match *match)
 }
 
 /* Heads, widths, rows and batch as Attention wants them. */
-static bool sizes_fit(const struct finder *f)
+static bool sizes_fit(const struct sc_attention_finder *f)
 {
     const struct sc_attention_match *m = f->match;
     const struct sc_symbolic *q = known(f, m->q), *k = known(f, m->k.value), *v = known(f, m->v.value);
@@ -331,113 +343,6 @@ static bool sizes_fit(const struct finder *f)
         type == f->s->facts[m->v.value].type;
 }
 
-/* A test over [batch, heads, query, key]: 1 holds everywhere, 2 is causal, 0 neither. */
-static int kind_of_test(const struct finder *f, const struct sc_form *form, int rank, const struct sc_size *dims)
-{
-    struct sc_form causal = {.index = {0, 0, 1, -1}}, lifted = {.base = form->base};
-    if (sc_form_holds(f->s, form, rank, dims) == 1) {
-        return 1;
-    }
-    if (rank > 4) {
-        return 0;
-    }
-    for (int d = 0; d < rank; d++) {
-        lifted.index[d + 4 - rank] = form->index[d];
-    }
-    if (f->match->k.past >= 0) {
-        causal.base = known(f, f->match->k.past)->dims[2];
-    }
-    const struct sc_size *n_queries = &known(f, f->match->q)->dims[2];
-    if (sc_size_is(n_queries, 1)) { /* then the query's index is always 0 */
-        causal.index[2] = 0;
-    }
-    return memcmp(&causal, &lifted, sizeof causal) == 0 ? 2 : 0;
-}
-
-/* A mask that is 0 where a test holds and hides where it does not. */
-static int kind_of_mask(const struct finder *f, int value)
-{
-    const struct sc_symbolic *mask = known(f, value);
-    if (mask->rank < 0 || mask->kind != SC_SYMBOLIC_CHOICE) {
-        return 0;
-    }
-    if (mask->yes == 0 && (mask->no <= hidden || mask->no == 0)) {
-        const int kind = kind_of_test(f, mask->form, mask->rank, mask->dims);
-        return mask->no == 0 ? 1 : kind;
-    }
-    if (mask->no == 0 && mask->yes <= hidden) { /* the other way round: hides where form >= 0 */
-        struct sc_form turned = {.base = {.constant = -1}};
-        bool fits = sc_size_add(&turned.base, &mask->form->base, -1, &turned.base);
-        for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
-            turned.index[d] = -mask->form->index[d];
-        }
-        return fits ? kind_of_test(f, &turned, mask->rank, mask->dims) : 0;
-    }
-    return 0;
-}
-
-static bool settle_tests(struct finder *f)
-{
-    for (int t = 0; t < f->n_tests; t++) {
-        const struct sc_node *where = &f->graph->nodes[f->tests[t]];
-        const struct sc_symbolic *test = known(f, where->in[0]);
-        double number;
-        if (test->rank < 0 || test->kind != SC_SYMBOLIC_TEST) {
-            return false;
-        }
-        struct sc_form form = *test->form;
-        if (!number_of(f, where->in[2], &number)) { /* Where(test, hidden, scores) */
-            struct sc_form turned = {.base = {.constant = -1}};
-            if (!sc_size_add(&turned.base, &form.base, -1, &turned.base)) {
-                return false;
-            }
-            for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
-                turned.index[d] = -form.index[d];
-            }
-            form = turned;
-        }
-        const int kind = kind_of_test(f, &form, test->rank, test->dims);
-        if (kind == 0) {
-            return false;
-        }
-        f->match->causal |= kind == 2;
-    }
-    return true;
-}
-
-/* A mask that stays: it must not make the scores larger than they are. */
-static bool mask_fits(const struct finder *f, int value)
-{
-    const struct sc_symbolic *mask = known(f, value);
-    const struct sc_symbolic *scores = known(f, f->graph->nodes[f->match->scores].out[0]);
-    if (mask->rank < 1 || mask->rank > 4 || scores->rank != 4 ||
-        f->s->facts[value].type != f->s->facts[f->match->q].type) {
-        return false;
-    }
-    for (int d = 0; d < mask->rank; d++) {
-        const struct sc_size *dim = &mask->dims[d];
-        if (!sc_size_is(dim, 1) && !sc_size_equal(dim, &scores->dims[d + 4 - mask->rank])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool settle_masks(struct finder *f)
-{
-    for (int m = 0; m < f->n_masks; m++) {
-        const int kind = kind_of_mask(f, f->masks[m]);
-        if (kind > 0) {
-            f->match->causal |= kind == 2;
-        } else if (f->match->mask >= 0 || f->scaled_inside || !mask_fits(f, f->masks[m])) {
-            return false;
-        } else {
-            f->match->mask = f->masks[m];
-        }
-    }
-    return true;
-}
-
 static bool along_keys(const struct sc_node *softmax)
 {
     int64_t axis;
@@ -448,11 +353,11 @@ static bool along_keys(const struct sc_node *softmax)
 bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match)
 {
     const struct sc_graph *graph = s->graph;
-    struct finder f = {.s = s, .graph = graph, .match = match, .guard = -1};
-    *match = (struct sc_attention_match){.final = final, .mask = -1, .scale = 1};
+    struct sc_attention_finder f = {.s = s, .graph = graph, .match = match, .guard = -1};
+    *match = (struct sc_attention_match){.final = final, .left_window = -1, .scale = 1};
     match->k = match->v = (struct sc_attention_rows){.value = -1, .past = -1, .present = -1, .concat = -1};
     int value = graph->nodes[final].in[0];
-    while (peel_nothing(&f, &value) || peel_guard(&f, &value)) { }
+    while (peel_nothing(&f, &value, true) || peel_guard(&f, &value)) { }
     const struct sc_node *softmax = maker(&f, value, "Softmax");
     if (!softmax || !along_keys(softmax) || known(&f, value)->rank != 4) {
         return false;
@@ -464,12 +369,12 @@ bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attent
     }
     match->scores = graph->values[value].producer;
     match->q = graph->nodes[match->scores].in[0];
-    while (peel_factor(&f, &match->q, &match->scale) || peel_nothing(&f, &match->q)) { }
+    while (peel_factor(&f, &match->q, &match->scale) || peel_nothing(&f, &match->q, false)) { }
     if (!find_keys(&f, graph->nodes[match->scores].in[1])) {
         return false;
     }
     find_values(&f, graph->nodes[final].in[1]);
     settle_past(match);
-    return guard_is_ours(&f) && match->scale > 0 && isfinite(match->scale) && sizes_fit(&f) && settle_tests(&f) &&
-        settle_masks(&f);
+    return guard_is_ours(&f) && match->scale > 0 && isfinite(match->scale) && sizes_fit(&f) &&
+        sc_attention_settle_masks(&f);
 }

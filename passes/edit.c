@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/convert.h"
+
 #define SC_MAX_NODES (INT_MAX / 4)
 
 void sc_edit_open(struct sc_edit *edit, struct sc_model *model)
@@ -75,6 +77,18 @@ enum sc_status sc_edit_value(struct sc_edit *edit, const char *base, const char 
         text = sc_arena_printf(arena, "%s/%s#%lld", base, name, (long long)++edit->serial);
     }
     return text ? sc_graph_add_value(edit->graph, text, value) : SC_NO_MEMORY;
+}
+
+enum sc_status sc_edit_number(
+    struct sc_edit *edit, const char *base, const char *name, enum sc_type type, int rank, double number, int *value)
+{
+    struct sc_tensor tensor;
+    const int64_t one = 1;
+    SC_TRY(sc_tensor_new(edit->graph->arena, type, rank, &one, &tensor));
+    sc_convert(SC_F64, &number, type, tensor.data, 1, 0);
+    const struct sc_weight added = {.shape = tensor, .decoded = tensor.data, .file = -1};
+    SC_TRY(sc_edit_value(edit, base, name, value));
+    return sc_graph_add_weight(edit->graph, &added, *value);
 }
 
 enum sc_status sc_edit_node(struct sc_edit *edit, const struct sc_node *like, const char *op, int version, int n_in,

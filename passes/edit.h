@@ -32,6 +32,10 @@ enum sc_status sc_edit_value(struct sc_edit *edit, const char *base, const char 
 enum sc_status sc_edit_node(struct sc_edit *edit, const struct sc_node *like, const char *op, int version, int n_in,
     const int *in, int n_out, const int *out, struct sc_node *node);
 
+/* A weight of one number, of rank 0 or 1, called as sc_edit_value does. */
+enum sc_status sc_edit_number(
+    struct sc_edit *edit, const char *base, const char *name, enum sc_type type, int rank, double number, int *value);
+
 /* Gives a node that takes part in replacing another one a unit of its own, called by its first output. The other one's
  * units then stand for nothing (sc_edit_replaced). */
 enum sc_status sc_edit_unit(struct sc_edit *edit, struct sc_node *node);

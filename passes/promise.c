@@ -9,17 +9,18 @@ enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_inpu
     struct sc_symbolic *out = &s->values[input->value];
     *out = (struct sc_symbolic){.rank = input->rank};
     out->dims = sc_arena_array(s->arena, (size_t)input->rank, sizeof *out->dims);
-    out->form = sc_arena_alloc(s->arena, sizeof *out->form);
-    if (!out->dims || !out->form) {
+    struct sc_form *form = sc_arena_alloc(s->arena, sizeof *form);
+    if (!out->dims || !form) {
         return SC_NO_MEMORY;
     }
     memcpy(out->dims, input->dims, (size_t)input->rank * sizeof *out->dims);
     if (input->content == SC_PASS_ONES || input->content == SC_PASS_POSITIONS) {
         out->kind = SC_SYMBOLIC_FORM;
-        out->form->base = (struct sc_size){.constant = input->content == SC_PASS_ONES};
+        out->form = form;
+        form->base = (struct sc_size){.constant = input->content == SC_PASS_ONES};
         if (input->content == SC_PASS_POSITIONS) {
-            out->form->base.symbol[SC_PASS_PAST] = 1;
-            out->form->index[input->rank - 1] = 1;
+            form->base.symbol[SC_PASS_PAST] = 1;
+            form->index[input->rank - 1] = 1;
         }
     }
     return SC_OK;

@@ -14,6 +14,11 @@ static bool in_range(int64_t x)
     return x > -SC_LARGEST && x < SC_LARGEST;
 }
 
+bool sc_size_safe(const struct sc_size *size)
+{
+    return in_range(size->constant);
+}
+
 bool sc_size_equal(const struct sc_size *a, const struct sc_size *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
@@ -67,6 +72,17 @@ bool sc_size_not_negative(const struct sc_symbolics *s, const struct sc_size *si
     return least >= 0;
 }
 
+bool sc_size_bounded(const struct sc_symbolics *s, const struct sc_size *size)
+{
+    bool holds = sc_size_not_negative(s, size);
+    for (int b = 0; b < s->n_bounds && !holds; b++) { /* size is at least itself less what the bound has left */
+        struct sc_size least;
+        holds = sc_size_add(size, &s->bounds[b].size, 1, &least) &&
+            add(least.constant, -s->bounds[b].most, 1, &least.constant) && sc_size_not_negative(s, &least);
+    }
+    return holds;
+}
+
 bool sc_form_constant(const struct sc_form *form)
 {
     for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
@@ -108,6 +124,29 @@ int sc_form_holds(const struct sc_symbolics *s, const struct sc_form *form, int 
     return -1;
 }
 
+bool sc_form_add(const struct sc_form *a, const struct sc_form *b, int64_t factor, struct sc_form *sum)
+{
+    bool fits = sc_size_add(&a->base, &b->base, factor, &sum->base);
+    for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
+        fits = add(a->index[d], b->index[d], factor, &sum->index[d]) && fits;
+    }
+    return fits;
+}
+
+bool sc_form_invert(const struct sc_form *form, struct sc_form *inverse)
+{
+    const struct sc_form less_than_zero = {.base = {.constant = -1}};
+    return sc_form_add(&less_than_zero, form, -1, inverse);
+}
+
+bool sc_form_implies(const struct sc_symbolics *s, const struct sc_form *a, const struct sc_form *b, int rank,
+    const struct sc_size *dims)
+{
+    struct sc_form difference;
+    return sc_form_holds(s, b, rank, dims) == 1 || sc_form_holds(s, a, rank, dims) == 0 ||
+        (sc_form_add(b, a, -1, &difference) && sc_form_holds(s, &difference, rank, dims) == 1);
+}
+
 struct sc_symbolic *sc_symbolic_in(struct sc_symbolics *s, const struct sc_node *node, int i)
 {
     return i < node->n_in && node->in[i] >= 0 ? &s->values[node->in[i]] : NULL;
@@ -140,24 +179,58 @@ enum sc_status sc_symbolic_set_form(
     if (!out || out->rank < 0) {
         return SC_OK;
     }
-    out->form = sc_arena_alloc(s->arena, sizeof *out->form);
-    if (!out->form) {
+    struct sc_form *made = sc_arena_alloc(s->arena, sizeof *made);
+    if (!made) {
         return SC_NO_MEMORY;
     }
-    *out->form = *form;
-    out->kind = kind;
+    *made = *form;
     for (int d = 0; d < SC_SYMBOLIC_RANK; d++) {
         if (d >= out->rank || sc_size_is(&out->dims[d], 1)) {
-            out->form->index[d] = 0;
+            made->index[d] = 0;
         }
     }
-    if (kind != SC_SYMBOLIC_FORM) {
-        const int holds = sc_form_holds(s, out->form, out->rank, out->dims);
+    if (kind == SC_SYMBOLIC_TEST || kind == SC_SYMBOLIC_CHOICE) {
+        const int holds = sc_form_holds(s, made, out->rank, out->dims);
         if (holds >= 0) { /* in one form, so that equal tests look equal */
-            *out->form = (struct sc_form){.base.constant = holds - 1};
+            *made = (struct sc_form){.base.constant = holds - 1};
         }
+    }
+    out->kind = kind;
+    out->form = made;
+    out->also = NULL;
+    return SC_OK;
+}
+
+enum sc_status sc_symbolic_set_both(struct sc_symbolics *s, struct sc_symbolic *out, enum sc_symbolic_kind kind,
+    const struct sc_form *form, const struct sc_form *also)
+{
+    SC_TRY(sc_symbolic_set_form(s, out, kind, form));
+    if (!also || !out || out->rank < 0 || sc_form_holds(s, out->form, out->rank, out->dims) == 0) {
+        return SC_OK;
+    }
+    const struct sc_form *first = out->form;
+    const bool one_is_enough = sc_form_implies(s, also, first, out->rank, out->dims);
+    if (!one_is_enough && sc_form_implies(s, first, also, out->rank, out->dims)) {
+        return SC_OK;
+    }
+    SC_TRY(sc_symbolic_set_form(s, out, kind, also));
+    if (!one_is_enough && sc_form_holds(s, out->form, out->rank, out->dims) < 0) {
+        out->also = out->form;
+        out->form = first;
     }
     return SC_OK;
+}
+
+enum sc_status sc_symbolic_set_like(struct sc_symbolics *s, struct sc_symbolic *out, const struct sc_symbolic *like)
+{
+    if (!out || out->rank < 0) {
+        return SC_OK;
+    }
+    out->yes = like->yes;
+    out->no = like->no;
+    out->slope = like->slope;
+    out->scale = like->scale;
+    return sc_symbolic_set_both(s, out, like->kind, like->form, like->also);
 }
 
 enum sc_status sc_symbolic_set_list(struct sc_symbolics *s, struct sc_symbolic *out, int n, const struct sc_size *list)
@@ -281,6 +354,21 @@ void sc_symbolic_lift(struct sc_form *form, int rank, const struct sc_size *dims
     *form = lifted;
 }
 
+struct sc_symbolic sc_symbolic_lifted(const struct sc_symbolic *value, int to, struct sc_form form[2])
+{
+    struct sc_symbolic lifted = *value;
+    form[0] = *value->form;
+    sc_symbolic_lift(&form[0], value->rank, value->dims, to);
+    lifted.form = &form[0];
+    if (value->also) {
+        form[1] = *value->also;
+        sc_symbolic_lift(&form[1], value->rank, value->dims, to);
+        lifted.also = &form[1];
+    }
+    lifted.slope = value->slope < 0 ? -1 : value->slope + to - value->rank;
+    return lifted;
+}
+
 int sc_symbolic_axis(const struct sc_node *node, const char *name, int64_t otherwise, int rank)
 {
     const struct sc_attribute *attribute = sc_node_attribute(node, name);
@@ -305,32 +393,7 @@ static enum sc_status from_fact(struct sc_symbolics *s, const struct sc_fact *fa
         }
     }
     SC_TRY(sc_symbolic_set(s, out, fact->rank, dims));
-    const int64_t n = known ? sc_tensor_count(known) : 0;
-    if (!known || n < 1 || !sc_tensor_is_dense(known) || known->storage != SC_STORAGE_PLAIN) {
-        return SC_OK;
-    }
-    struct sc_size list[SC_SYMBOLIC_MOST] = {{0}};
-    const bool whole = known->type == SC_I64 || known->type == SC_I32, truth = known->type == SC_BOOL;
-    if ((whole || truth) && fact->rank <= 1 && n <= SC_SYMBOLIC_MOST) {
-        for (int i = 0; i < n; i++) {
-            list[i].constant = whole ? sc_index_at(known, i) : ((const uint8_t *)known->data)[i] != 0;
-            if (!in_range(list[i].constant)) {
-                return SC_OK;
-            }
-        }
-        return sc_symbolic_set_list(s, out, (int)n, list);
-    }
-    if (known->type == SC_F32) { /* the same everywhere: a choice with one outcome */
-        const float *x = known->data;
-        for (int64_t i = 1; i < n; i++) {
-            if (memcmp(&x[i], &x[0], sizeof *x) != 0) {
-                return SC_OK;
-            }
-        }
-        out->yes = out->no = (double)x[0];
-        return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, &(struct sc_form){{0}, {0}});
-    }
-    return SC_OK;
+    return known ? sc_symbolic_of_constant(s, known, out) : SC_OK;
 }
 
 enum sc_status sc_symbolics_open(struct sc_symbolics *s)

@@ -7,7 +7,7 @@
 
 /* Symbols are whole numbers that differ from run to run, and never below a bound: the length of the past, the number of
  * new tokens, a batch. */
-enum { SC_SYMBOLS = 8, SC_SYMBOLIC_RANK = 8, SC_SYMBOLIC_MOST = 32 };
+enum { SC_SYMBOLS = 8, SC_SYMBOLIC_RANK = 8, SC_SYMBOLIC_MOST = 32, SC_SYMBOLIC_BOUNDS = 4 };
 
 /* constant + sum of symbol[k] times the k-th symbol */
 struct sc_size {
@@ -25,7 +25,8 @@ enum sc_symbolic_kind {
     SC_SYMBOLIC_LIST, /* a few whole numbers or booleans, rank 0 or 1, each a size */
     SC_SYMBOLIC_FORM, /* whole numbers: element i is form(i) */
     SC_SYMBOLIC_TEST, /* booleans: element i is form(i) >= 0 */
-    SC_SYMBOLIC_CHOICE /* floats: element i is `yes` where form(i) >= 0, else `no` */
+    SC_SYMBOLIC_CHOICE, /* floats: element i is `yes` where form(i) >= 0, else `no` */
+    SC_SYMBOLIC_SLOPES /* floats: element i is scale[i along dim slope] times form(i) */
 };
 
 struct sc_symbolic {
@@ -34,8 +35,11 @@ struct sc_symbolic {
     enum sc_symbolic_kind kind;
     int n_list;
     struct sc_size *list;
-    struct sc_form *form;
+    const struct sc_form *form;
+    const struct sc_form *also; /* of tests and choices: it holds where also(i) >= 0 too; NULL: nothing more */
     double yes, no;
+    int slope; /* -1: there is one scale */
+    const float *scale;
 };
 
 /* A dim of the model (below -1) and the size that it is called for. */
@@ -50,6 +54,12 @@ struct sc_symbolic_made {
     struct sc_size a, b; /* lesser: b is a constant, at least 1 */
 };
 
+/* A size that is at most `most` in every run that goes well: positions that are looked up in a table. */
+struct sc_symbolic_bound {
+    struct sc_size size;
+    int64_t most;
+};
+
 struct sc_symbolics {
     const struct sc_graph *graph;
     struct sc_fact *facts; /* per value: types, and constants */
@@ -61,6 +71,8 @@ struct sc_symbolics {
     struct sc_symbolic_made made[SC_SYMBOLS];
     int n_names, cap_names;
     struct sc_symbolic_name *names; /* symbols and sums of them */
+    int n_bounds;
+    struct sc_symbolic_bound bounds[SC_SYMBOLIC_BOUNDS];
 };
 
 /* Values without anything known. Fails with SC_NO_MEMORY alone, as the others. */
@@ -96,9 +108,19 @@ bool sc_size_add(const struct sc_size *a, const struct sc_size *b, int64_t facto
 /* true: size >= 0 whatever the symbols are; false: not known. */
 bool sc_size_not_negative(const struct sc_symbolics *s, const struct sc_size *size);
 
+/* The same, or true because no run that goes well gets past the bounds. */
+bool sc_size_bounded(const struct sc_symbolics *s, const struct sc_size *size);
+
 /* Does not depend on the place. */
 bool sc_form_constant(const struct sc_form *form);
+/* a + b * factor, over the same dims; false as sc_size_add. */
+bool sc_form_add(const struct sc_form *a, const struct sc_form *b, int64_t factor, struct sc_form *sum);
+/* The form that is >= 0 where the other one is not. */
+bool sc_form_invert(const struct sc_form *form, struct sc_form *inverse);
 /* 1: form >= 0 everywhere; 0: nowhere; -1: not known. For places within dims. */
 int sc_form_holds(const struct sc_symbolics *s, const struct sc_form *form, int rank, const struct sc_size *dims);
+/* true: wherever a >= 0, b is; false: not known. */
+bool sc_form_implies(const struct sc_symbolics *s, const struct sc_form *a, const struct sc_form *b, int rank,
+    const struct sc_size *dims);
 
 #endif

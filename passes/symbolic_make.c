@@ -33,9 +33,15 @@ static enum sc_status constant_of_shape(struct sc_symbolics *s, const struct sc_
     const struct sc_attribute *attribute = sc_node_attribute(node, "value");
     const struct sc_tensor *value = attribute && attribute->type == SC_ATTRIBUTE_TENSOR ? attribute->u.tensor : NULL;
     struct sc_form form = {.base = {0}};
-    if (!value || value->type == SC_F32) {
-        out->yes = out->no = value ? (double)*(const float *)value->data : 0;
+    if (!value) {
         return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, &form);
+    }
+    if (value->type == SC_F32 || value->type == SC_F16) {
+        struct sc_symbolic one = {.rank = -1};
+        const struct sc_size single = {.constant = 1};
+        SC_TRY(sc_symbolic_set(s, &one, 1, &single));
+        SC_TRY(sc_symbolic_of_constant(s, value, &one));
+        return one.kind == SC_SYMBOLIC_CHOICE ? sc_symbolic_set_like(s, out, &one) : SC_OK;
     }
     if (value->type == SC_BOOL) {
         form.base.constant = *(const uint8_t *)value->data ? 0 : -1;
@@ -74,6 +80,44 @@ static enum sc_status trilu(struct sc_symbolics *s, const struct sc_node *node)
         return sc_symbolic_set_form(s, out, SC_SYMBOLIC_CHOICE, &form);
     }
     return in->kind == SC_SYMBOLIC_TEST && holds == 1 ? sc_symbolic_set_form(s, out, SC_SYMBOLIC_TEST, &form) : SC_OK;
+}
+
+/* The indices are those of the first dims in order, up to `last` of the element: a Concat of each dim's own places. */
+static bool are_places(const struct sc_symbolics *s, const struct sc_graph *graph, int indices, int rank)
+{
+    const struct sc_graph_value *value = indices < 0 ? NULL : &graph->values[indices];
+    const struct sc_node *concat =
+        value && value->place == SC_PLACE_NODE && value->producer >= 0 ? &graph->nodes[value->producer] : NULL;
+    const struct sc_symbolic *all = indices < 0 ? NULL : &s->values[indices];
+    if (!concat || strcmp(concat->op, "Concat") != 0 || concat->domain[0] || concat->n_in != rank ||
+        all->rank != rank + 1 || sc_symbolic_axis(concat, "axis", 0, all->rank) != rank) {
+        return false;
+    }
+    for (int d = 0; d < rank; d++) {
+        struct sc_form form, want = {{0}, {0}};
+        want.index[d] = !sc_size_is(&all->dims[d], 1);
+        if (!sc_symbolic_form(&s->values[concat->in[d]], &form) || memcmp(&form, &want, sizeof form) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Every element of the data is replaced by its own update: the updates are what comes out. */
+static enum sc_status scatter(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *data = sc_symbolic_in(s, node, 0), *updates = sc_symbolic_in(s, node, 2);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    const char *reduction;
+    if (!data || data->rank < 1 || node->n_in != 3 || sc_node_text(node, "reduction", "none", &reduction) != SC_OK) {
+        return SC_OK;
+    }
+    SC_TRY(sc_symbolic_set(s, out, data->rank, data->dims));
+    const bool whole = updates && updates->rank == data->rank && strcmp(reduction, "none") == 0 &&
+        memcmp(updates->dims, data->dims, (size_t)data->rank * sizeof *data->dims) == 0 &&
+        are_places(s, s->graph, node->in[1], data->rank) &&
+        memcmp(s->values[node->in[1]].dims, data->dims, (size_t)data->rank * sizeof *data->dims) == 0;
+    return whole && updates->kind >= SC_SYMBOLIC_FORM ? sc_symbolic_set_like(s, out, updates) : SC_OK;
 }
 
 static enum sc_status matmul(struct sc_symbolics *s, const struct sc_node *node)
@@ -159,7 +203,7 @@ sc_symbolic_op sc_symbolic_make_op(const char *name)
         const char *name;
         sc_symbolic_op op;
     } table[] = {{"Range", range}, {"ConstantOfShape", constant_of_shape}, {"Trilu", trilu}, {"MatMul", matmul},
-        {"Gemm", gemm}, {"Attention", attention}, {"Split", split}};
+        {"Gemm", gemm}, {"ScatterND", scatter}, {"Attention", attention}, {"Split", split}};
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
         if (strcmp(table[k].name, name) == 0) {
             return table[k].op;

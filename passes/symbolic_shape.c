@@ -14,12 +14,11 @@ static enum sc_status keep_constant(struct sc_symbolics *s, const struct sc_symb
         }
         return SC_OK;
     }
-    if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST || !sc_form_constant(in->form)) {
+    if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST || in->also || !sc_form_constant(in->form) ||
+        (in->kind == SC_SYMBOLIC_SLOPES && in->slope >= 0)) {
         return SC_OK;
     }
-    out->yes = in->yes;
-    out->no = in->no;
-    return sc_symbolic_set_form(s, out, in->kind, in->form);
+    return sc_symbolic_set_like(s, out, in);
 }
 
 /* Where each dim of the input goes: to[d], or -1 for dims of 1 that vanish. */
@@ -31,15 +30,18 @@ static enum sc_status move(struct sc_symbolics *s, const struct sc_symbolic *in,
     if (in->kind == SC_SYMBOLIC_LIST) {
         return out->rank <= 1 ? sc_symbolic_set_list(s, out, in->n_list, in->list) : keep_constant(s, in, out);
     }
-    struct sc_form moved = {.base = in->form->base};
+    struct sc_form form = {.base = in->form->base}, also = {.base = in->also ? in->also->base : in->form->base};
     for (int d = 0; d < in->rank; d++) {
         if (to[d] >= 0) {
-            moved.index[to[d]] = in->form->index[d];
+            form.index[to[d]] = in->form->index[d];
+            also.index[to[d]] = in->also ? in->also->index[d] : 0;
         }
     }
-    out->yes = in->yes;
-    out->no = in->no;
-    return sc_symbolic_set_form(s, out, in->kind, &moved);
+    struct sc_symbolic moved = *in;
+    moved.form = &form;
+    moved.also = in->also ? &also : NULL;
+    moved.slope = in->kind == SC_SYMBOLIC_SLOPES && in->slope >= 0 ? to[in->slope] : -1;
+    return sc_symbolic_set_like(s, out, &moved);
 }
 
 /* Lists of whole numbers as forms, so that they can be moved into higher ranks. */
@@ -185,6 +187,35 @@ static enum sc_status shape(struct sc_symbolics *s, const struct sc_node *node)
     return sc_symbolic_set_list(s, out, (int)n.constant, in->dims + start);
 }
 
+/* Places that are looked up in a table: a run in which one of them lay past its end would have failed. */
+static void note_bound(struct sc_symbolics *s, const struct sc_symbolic *at, const struct sc_size *rows)
+{
+    struct sc_symbolic_bound bound = {.most = rows->constant};
+    struct sc_form form;
+    if (!sc_size_constant(rows) || s->n_bounds == SC_SYMBOLIC_BOUNDS || !sc_symbolic_form(at, &form)) {
+        return;
+    }
+    bound.size = form.base;
+    bound.size.constant++;
+    for (int d = 0; d < at->rank; d++) {
+        struct sc_size last = at->dims[d];
+        last.constant--;
+        if (form.index[d] < 0 || !sc_size_add(&bound.size, &last, form.index[d], &bound.size)) {
+            return;
+        }
+    }
+    bool counts = !sc_size_constant(&bound.size);
+    for (int k = 0; k < SC_SYMBOLS; k++) {
+        counts &= bound.size.symbol[k] == 0 || s->made[k].kind == SC_MADE_OF_NOTHING;
+    }
+    for (int b = 0; b < s->n_bounds; b++) {
+        counts &= memcmp(&s->bounds[b], &bound, sizeof bound) != 0;
+    }
+    if (counts) {
+        s->bounds[s->n_bounds++] = bound;
+    }
+}
+
 static enum sc_status gather(struct sc_symbolics *s, const struct sc_node *node)
 {
     const struct sc_symbolic *data = sc_symbolic_in(s, node, 0), *at = sc_symbolic_in(s, node, 1);
@@ -202,6 +233,7 @@ static enum sc_status gather(struct sc_symbolics *s, const struct sc_node *node)
         dims[d] = d < axis ? data->dims[d] : d < axis + at->rank ? at->dims[d - axis] : data->dims[d - at->rank + 1];
     }
     SC_TRY(sc_symbolic_set(s, out, rank, dims));
+    note_bound(s, at, &data->dims[axis]);
     int64_t indices[SC_SYMBOLIC_MOST];
     struct sc_size list[SC_SYMBOLIC_MOST], picked[SC_SYMBOLIC_MOST];
     int n, n_list;
@@ -229,7 +261,7 @@ static enum sc_status join_blocks(
     }
     const int first = sc_form_holds(s, a->form, a->rank, a->dims);
     struct sc_form form = *b->form;
-    if (first < 0 || !sc_size_add(&form.base, &a->dims[axis], -form.index[axis], &form.base)) {
+    if (first < 0 || b->also || !sc_size_add(&form.base, &a->dims[axis], -form.index[axis], &form.base)) {
         return SC_OK;
     }
     const int on = sc_form_holds(s, &form, a->rank, a->dims);
@@ -459,11 +491,9 @@ static enum sc_status expand(struct sc_symbolics *s, const struct sc_node *node)
     if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST) {
         return SC_OK;
     }
-    struct sc_form form = *in->form;
-    sc_symbolic_lift(&form, in->rank, in->dims, rank);
-    out->yes = in->yes;
-    out->no = in->no;
-    return sc_symbolic_set_form(s, out, in->kind, &form);
+    struct sc_form form[2];
+    const struct sc_symbolic lifted = sc_symbolic_lifted(in, rank, form);
+    return sc_symbolic_set_like(s, out, &lifted);
 }
 
 /* The sum of one whole number over dims of which at most one is no constant. */

@@ -27,7 +27,7 @@ static bool settle_bound(
     if (!sc_size_add(dim, &at, -1, &room)) {
         return false;
     }
-    if (sc_size_not_negative(s, &room)) {
+    if (sc_size_bounded(s, &room)) {
         *bound = at;
         return true;
     }
@@ -75,15 +75,17 @@ static enum sc_status cut(struct sc_symbolics *s, const struct sc_symbolic *in, 
     if (in->kind == SC_SYMBOLIC_ANY) {
         return SC_OK;
     }
-    struct sc_form form = *in->form;
+    struct sc_form form[2];
+    struct sc_symbolic from = sc_symbolic_lifted(in, in->rank, form);
     for (int d = 0; d < in->rank; d++) {
-        if (!sc_size_add(&form.base, &starts[d], form.index[d], &form.base)) {
+        if (!sc_size_add(&form[0].base, &starts[d], form[0].index[d], &form[0].base) ||
+            (from.also && !sc_size_add(&form[1].base, &starts[d], form[1].index[d], &form[1].base))) {
             return SC_OK;
         }
     }
-    out->yes = in->yes;
-    out->no = in->no;
-    return sc_symbolic_set_form(s, out, in->kind, &form);
+    const bool whole = in->kind != SC_SYMBOLIC_SLOPES || in->slope < 0 ||
+        (sc_size_is(&starts[in->slope], 0) && sc_size_equal(&dims[in->slope], &in->dims[in->slope]));
+    return whole ? sc_symbolic_set_like(s, out, &from) : SC_OK;
 }
 
 static enum sc_status slice(struct sc_symbolics *s, const struct sc_node *node)

@@ -865,3 +865,5 @@ if __name__ == "__main__":
     guards()
     from gradients import gradients  # which has this file's helpers
     gradients()
+    from masks import masks
+    masks()

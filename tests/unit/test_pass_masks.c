@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about the masks of decomposed attention in decoders: which become rules of the operator, which stay, and that
+ * caches are paged and answers the same either way. */
+#include "decode/rewrite.h"
+#include "graph_case.h"
+
+static const struct sc_node *the_attention(const struct sc_graph *graph)
+{
+    const struct sc_node *found = NULL;
+    for (int n = 0; n < graph->n_nodes; n++) {
+        const struct sc_node *node = &graph->nodes[n];
+        if (!node->dead && strcmp(node->op, "Attention") == 0) {
+            assert_null(found);
+            found = node;
+        }
+    }
+    assert_non_null(found);
+    return found;
+}
+
+/* To what sums in another order may differ by: the values are below 100. */
+static void run_and_compare(struct graph_case *c)
+{
+    static const struct sc_tolerance near = {.relative = 1e-5, .absolute = 2e-5};
+    const struct sc_graph *graph = c->model->graph;
+    assert_ok(sc_passes_run(c->model, c->kernels));
+    graph_compile(c, NULL);
+    for (int set = 0; set < graph_n_sets(c); set++) {
+        graph_read(c, set);
+        assert_ok(sc_frame_run(c->frame, c->feeds, set));
+        for (int o = 0; o < graph->n_outputs; o++) {
+            if (sc_compare_values(graph->values[graph->outputs[o]].name, sc_frame_output(c->frame, o), &c->wanted[o],
+                    &near) != SC_OK) {
+                fail_msg("%s, set %d: %s", c->name, set, sc_error_last()->text);
+            }
+        }
+    }
+}
+
+struct rule {
+    const char *name;
+    bool causal, live; /* live: a mask is left */
+    int64_t window;
+    float cap, scale;
+};
+
+static const struct rule rules[] = {
+    {"masks_window", true, false, 2, 0, 1},
+    {"masks_cap", true, false, -1, 2.5F, 0.5F},
+    {"masks_scatter", true, false, -1, 0, 1},
+    {"masks_table", true, false, -1, 0, 1},
+    {"masks_length", true, false, -1, 0, 1},
+    {"masks_live", false, true, -1, 0, 1},
+    {"masks_live_both", false, true, -1, 0, 1},
+};
+
+static void a_mask_becomes_a_rule_or_stays_and_caches_are_paged(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        struct graph_case c;
+        struct sc_state_pair *pairs;
+        int n;
+        graph_open(&c, rules[r].name);
+        assert_ok(sc_decode_rewrite(c.model, NULL, &n, &pairs));
+        assert_int_equal(n, 2);
+        if (pairs[0].kind != SC_STATE_PAGED || pairs[1].kind != SC_STATE_PAGED) {
+            fail_msg("%s: the caches are made anew", rules[r].name);
+        }
+        const struct sc_node *node = the_attention(c.model->graph);
+        int64_t causal, window;
+        float cap, scale;
+        assert_ok(sc_node_int(node, "is_causal", 0, &causal));
+        assert_ok(sc_node_int(node, "left_window_size", -1, &window));
+        assert_ok(sc_node_float(node, "softcap", 0, &cap));
+        assert_ok(sc_node_float(node, "scale", 0, &scale));
+        if ((causal != 0) != rules[r].causal || (node->in[3] >= 0) != rules[r].live || window != rules[r].window ||
+            cap != rules[r].cap || scale != rules[r].scale) {
+            fail_msg("%s: causal %d, mask %d, window %d, cap %g, scale %g", rules[r].name, (int)causal, node->in[3],
+                (int)window, (double)cap, (double)scale);
+        }
+        run_and_compare(&c);
+        graph_close(&c);
+    }
+}
+
+/* Nothing says that a run ends where the table of the mask does. */
+static void a_slice_of_a_table_that_a_run_may_outgrow_is_left(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    struct sc_state_pair *pairs;
+    int n;
+    graph_open(&c, "masks_table_open");
+    assert_ok(sc_decode_rewrite(c.model, NULL, &n, &pairs));
+    assert_int_equal(n, 2);
+    assert_true(pairs[0].kind == SC_STATE_DENSE && pairs[1].kind == SC_STATE_DENSE);
+    run_and_compare(&c);
+    graph_close(&c);
+}
+
+static void without_the_pass_the_parts_compute_the_same(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        struct graph_case c;
+        graph_open(&c, rules[r].name);
+        const struct sc_pass_options without = {.without = SC_PASS_ATTENTION};
+        assert_ok(sc_passes_rewrite(c.model, &without));
+        run_and_compare(&c);
+        graph_close(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mask_becomes_a_rule_or_stays_and_caches_are_paged),
+        cmocka_unit_test(a_slice_of_a_table_that_a_run_may_outgrow_is_left),
+        cmocka_unit_test(without_the_pass_the_parts_compute_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
