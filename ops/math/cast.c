@@ -125,8 +125,18 @@ static enum sc_status infer_bit_cast(struct sc_infer *infer)
     return SC_OK;
 }
 
-/* A text as a number: an integer where it is one that fits, else a double. False when it is neither. */
-static bool read_number(const struct sc_string *text, bool *is_integer, int64_t *integer, double *real)
+/* A text as a number of one of three types: an integer where it is one that fits, else a double. */
+struct number {
+    enum sc_type type;
+    union {
+        int64_t i;
+        uint64_t u;
+        double real;
+    } is;
+};
+
+/* False when it is no number. */
+static bool read_number(const struct sc_string *text, struct number *number)
 {
     char buffer[NUMBER_TEXT];
     if (text->bytes == 0 || text->bytes >= sizeof buffer || memchr(text->data, 0, text->bytes)) {
@@ -136,31 +146,29 @@ static bool read_number(const struct sc_string *text, bool *is_integer, int64_t 
     buffer[text->bytes] = 0;
     char *end;
     errno = 0;
-    *integer = strtoll(buffer, &end, 10);
-    *is_integer = *end == 0 && errno == 0;
-    if (*is_integer) {
-        *real = (double)*integer;
+    number->type = SC_I64;
+    number->is.i = strtoll(buffer, &end, 10);
+    if (*end == 0 && errno == ERANGE && number->is.i > 0) {
+        errno = 0;
+        number->type = SC_U64;
+        number->is.u = strtoull(buffer, &end, 10);
+    }
+    if (*end == 0 && errno == 0 && !(number->is.u == 0 && buffer[0] == '-')) { /* -0 has its sign in a double */
         return true;
     }
-    *real = strtod(buffer, &end); /* knows inf and nan in any case */
+    number->type = SC_F64;
+    number->is.real = strtod(buffer, &end); /* knows inf and nan in any case */
     return *end == 0;
 }
 
-/* A text has no bytes of its own kind to go through sc_convert: it goes by way of i64 or f64. */
+/* A text has no bytes of its own kind to go through sc_convert: it goes by way of a number. */
 static void convert_text(const struct sc_string *text, enum sc_type to, void *out, unsigned flags)
 {
-    bool is_integer;
-    int64_t integer;
-    double real;
-    if (!read_number(text, &is_integer, &integer, &real)) {
-        real = NAN; /* cannot be: resolve has read them all */
-        is_integer = false;
+    struct number number;
+    if (!read_number(text, &number)) {
+        number = (struct number){.type = SC_F64, .is.real = NAN}; /* cannot be: resolve has read them all */
     }
-    if (is_integer && !(integer == 0 && text->data[0] == '-')) {
-        sc_convert(SC_I64, &integer, to, out, 1, flags);
-    } else {
-        sc_convert(SC_F64, &real, to, out, 1, flags);
-    }
+    sc_convert(number.type, &number.is, to, out, 1, flags);
 }
 
 /* Shortest digits that read back as the same element, positional between 1e-4 and 1e16, like numpy's str. */
@@ -218,10 +226,8 @@ static enum sc_status resolve_cast(const struct sc_call *call)
     const struct sc_string *texts = in->data;
     const int64_t n = sc_tensor_count(in);
     for (int64_t i = 0; i < n; i++) {
-        bool is_integer;
-        int64_t integer;
-        double real;
-        if (!read_number(&texts[i], &is_integer, &integer, &real)) {
+        struct number number;
+        if (!read_number(&texts[i], &number)) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "'%.*s' is not a number",
                 texts[i].bytes > 40 ? 40 : (int)texts[i].bytes, texts[i].data);
         }

@@ -268,6 +268,13 @@ static void texts_and_numbers_are_cast_to_each_other(void **state)
     op_gives_raw(&t, 0, SC_I64, OP_DIMS(2), wanted);
     op_close(&t);
     op_open(&t, "", "Cast", 13);
+    op_int(&t, "to", SC_U64);
+    op_in_strings(&t, OP_DIMS(2), (const char *const[]){"18446744073709551614", "7"});
+    op_passes(&t, 1);
+    const uint64_t large[2] = {UINT64_MAX - 1, 7};
+    op_gives_raw(&t, 0, SC_U64, OP_DIMS(2), large);
+    op_close(&t);
+    op_open(&t, "", "Cast", 13);
     op_int(&t, "to", SC_F32);
     op_in_strings(&t, OP_DIMS(1), (const char *const[]){"twelve"});
     op_fails(&t, 1, SC_BAD_INPUT, "node 'n' (Cast): 'twelve' is not a number");
