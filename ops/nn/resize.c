@@ -231,6 +231,7 @@ static enum sc_status find_axes(const struct sc_infer *infer, const struct asked
     const int n = p->axes.n >= 0 ? p->axes.n : rank;
     uint32_t mask;
     SC_TRY(sc_axes_mask(infer, p->axes, rank, &mask));
+    mask = p->axes.n >= 0 ? mask : (1U << rank) - 1U;
     SC_TRY(check_lengths(infer, asked, n));
     bool all_known = true;
     for (int i = 0; i < rank; i++) {

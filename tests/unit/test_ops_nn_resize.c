@@ -88,6 +88,28 @@ static void complex_numbers_are_filtered_part_by_part(void **state)
     op_close(&c);
 }
 
+/* Axes that are not said are all of them: the larger scale would be 4, the smaller is 4 / 3. */
+static void one_scale_keeps_the_aspect_of_all_axes(void **state)
+{
+    (void)state;
+    static const float x[] = {1, 2, 3, 4, 5, 6};
+    static const int64_t sizes[] = {4, 8};
+    static const float want[] = {1, 1, 2, 1, 1, 2, 3, 3, 4, 5, 5, 6};
+    struct op_case c;
+    op_open(&c, "", "Resize", 19, 1);
+    op_text(&c, "mode", "nearest");
+    op_text(&c, "coordinate_transformation_mode", "asymmetric");
+    op_text(&c, "nearest_mode", "floor");
+    op_text(&c, "keep_aspect_ratio_policy", "not_larger");
+    op_in(&c, SC_F32, x, DIMS(3, 2));
+    op_in_absent(&c);
+    op_in_absent(&c);
+    op_in(&c, SC_I64, sizes, DIMS(2));
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect(&c, 0, SC_F32, want, DIMS(4, 3));
+    op_close(&c);
+}
+
 static void resize_row(int version, float scale, const char *place, const char *rounding, int64_t n, const float *want)
 {
     static const float x[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -214,6 +236,7 @@ int main(void)
         cmocka_unit_test(upsample_of_version_1_has_two_scales),
         cmocka_unit_test(complex_numbers_are_filtered_part_by_part),
         cmocka_unit_test(sizes_say_the_length_of_the_output_exactly),
+        cmocka_unit_test(one_scale_keeps_the_aspect_of_all_axes),
         cmocka_unit_test(scales_that_are_no_floats_pick_the_elements_that_were_meant),
         cmocka_unit_test(resize_of_version_10_rounds_up_where_it_shrinks),
         cmocka_unit_test(cubic_leaves_out_what_is_outside),
