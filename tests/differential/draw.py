@@ -22,13 +22,14 @@ class Case:
     rule: a function of the inputs, floats widened to f64, that gives the outputs as the clause says; None where only
     peers judge. error: how many units in the last place the result may be from the rule's, rounded to its type.
     output_types: where they are no type parameters of the row's, as in variadic outputs of mixed types.
+    outer: {name: (type, value)} of graph inputs that bodies read.
     statistics: for what is drawn at random, a function of the outputs that says what is wrong with them, or None.
     """
 
     def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), statistics=None, output_types=None,
-                 **attributes):
+                 outer=None, **attributes):
         self.inputs, self.outputs, self.rule, self.error = list(inputs), outputs, rule, error
-        self.statistics, self.output_types = statistics, output_types
+        self.statistics, self.output_types, self.outer = statistics, output_types, outer or {}
         self.constants = set(constants)  # inputs that are initializers, by index
         self.attributes = {name: value for name, value in attributes.items() if value is not None}
 

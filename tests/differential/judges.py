@@ -34,7 +34,7 @@ def proto_of(value, name, type_name):
 
 
 def model_of(row, case, in_types, out_types):
-    """The model at the row's own version. Absent inputs have an empty name."""
+    """The model at the row's own version, and its inputs {name: (type, value)}. Absent inputs have an empty name."""
     names = ["" if value is None else f"x{i}" for i, value in enumerate(case.inputs)]
     while names and not names[-1]:
         names.pop()
@@ -43,9 +43,10 @@ def model_of(row, case, in_types, out_types):
     for name, value in case.attributes.items():  # an empty list does not say of what
         kind = onnx.AttributeProto.INTS if value == [] else None
         node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
-    given = [i for i, name in enumerate(names) if name and i not in case.constants]
+    given = {name: (in_types[i], case.inputs[i]) for i, name in enumerate(names) if name and i not in case.constants}
+    given |= case.outer
     graph = helper.make_graph(
-        [node], str(row), [value_info(names[i], in_types[i]) for i in given],
+        [node], str(row), [value_info(name, kind) for name, (kind, _) in given.items()],
         [value_info(name, kind) for name, kind in zip(outs, out_types)],
         [constant(names[i], case.inputs[i]) for i in sorted(case.constants) if names[i]])
     opsets = [helper.make_opsetid(row.domain, row.since)]
@@ -114,8 +115,8 @@ def by_rule(case, out_types):
         return [rounded(value, schema.base(kind)) for value, kind in zip(outputs, out_types)]
 
 
-def feeds_of(case, given):
-    return {f"x{i}": None if case.inputs[i] is EMPTY else case.inputs[i] for i in given}
+def feeds_of(given):
+    return {name: None if value is EMPTY else value for name, (_, value) in given.items()}
 
 
 def has_type(value, kind):

@@ -3,8 +3,8 @@
 import numpy as np
 from onnx import helper, numpy_helper
 
-from draw import Case, Impossible, recipe
-from schema import base, element
+from draw import EMPTY, Case, Impossible, recipe
+from schema import base, element, rows, type_proto
 
 
 def item(d, variable="S"):
@@ -125,79 +125,76 @@ IN_SEQUENCES = {"uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32",
 
 def value_type(name, kind):
     """A declared output or input of a body."""
-    tensor = helper.make_tensor_type_proto(element(base(kind)), None)
-    if kind.startswith("seq("):
-        tensor = helper.make_sequence_type_proto(tensor)
-    return helper.make_value_info(name, tensor)
+    return helper.make_value_info(name, type_proto(kind))
 
 
 def weight(name, value):
     return numpy_helper.from_array(np.asarray(value), name)
 
 
-def made(d, kind, names):
-    """(node that gives `names[0]`, its value, its initializers): of a body that reads nothing."""
-    if kind.startswith("optional("):
-        raise Impossible
-    if not kind.startswith("seq("):
-        value = d.values(kind, d.shape(0, 2, (1, 2, 3)))
-        return helper.make_node("Identity", [names[1]], [names[0]]), value, [weight(names[1], value)]
-    if base(kind) not in IN_SEQUENCES:
-        raise Impossible
-    items = sequence(d, base(kind), 1)
-    inputs = [f"{names[1]}{i}" for i in range(len(items))]
-    return helper.make_node("SequenceConstruct", inputs, [names[0]]), items, list(map(weight, inputs, items))
+def copy(d, kind, source, target):
+    """A node that gives a value of any type again: Loop takes sequences and optionals that Identity does not."""
+    identity = max((row for row in rows() if row.name == "Identity" and row.since <= d.since), key=lambda row: row.since)
+    if kind in identity.types[identity.inputs[0].type]:
+        return helper.make_node("Identity", [source], [target])
+    go, value = value_type("once_go", "bool"), value_type("once_v", kind)
+    body = helper.make_graph([helper.make_node("Identity", ["once_go"], ["once_goes"])], "once",
+                             [value_type("once_i", "int64"), go, value], [value_type("once_goes", "bool"), value])
+    return helper.make_node("Loop", ["once", "", source], [target], body=body)
 
 
 @recipe("If")
 def if_(d):
-    kind = d.types["V"]
-    branches = []
+    """Branches that give what the graph around them has, or constants of their own."""
+    kind, outer, branches, values = d.types["V"], {}, [], []
     for which in ("then", "else"):
-        node, value, weights = made(d, kind, (f"{which}_y", f"{which}_w"))
-        graph = helper.make_graph([node], which, [], [value_type(f"{which}_y", kind)], weights)
-        branches.append((graph, value))
-    (then_graph, then_value), (else_graph, else_value) = branches
-    rule = lambda cond: then_value if cond.reshape(()) else else_value  # noqa: E731
-    return Case(np.array(d.chance()).reshape(d.pick([], [1])), rule=rule, then_branch=then_graph, else_branch=else_graph)
+        value = EMPTY if kind.startswith("optional(") and d.chance(0.3) else d.value(kind)
+        name, weights = f"{which}_x", [weight("once", np.array(1, np.int64))]
+        if "(" not in kind and d.chance():
+            weights.append(weight(name, value))
+        else:
+            outer[name] = (kind, value)
+        branches.append(helper.make_graph([copy(d, kind, name, f"{which}_y")], which, [],
+                                          [value_type(f"{which}_y", kind)], weights))
+        values.append(None if value is EMPTY else value)
+    rule = lambda cond: values[0] if cond.reshape(()) else values[1]  # noqa: E731
+    return Case(np.array(d.chance()).reshape(d.pick([], [1])), rule=rule, outer=outer, then_branch=branches[0],
+                else_branch=branches[1])
 
 
 @recipe("Loop")
 def loop(d):
-    """A value that goes round, and is collected each time where it is a tensor."""
+    """A value that goes round: a tensor is collected each time, a sequence grows where an operator can make it do so."""
     kind = d.types["V"]
-    if kind.startswith("optional(") or base(kind) not in IN_SEQUENCES and kind.startswith("seq("):
-        raise Impossible
-    is_sequence = kind.startswith("seq(")
+    grows = kind.startswith("seq(") and base(kind) in IN_SEQUENCES
+    collects = "(" not in kind
     trips, end = d.int(0, 4), d.int(0, 5) if d.chance(0.4) else None
-    start = sequence(d, base(kind)) if is_sequence else d.values(kind, d.shape(0, 2, (1, 2, 3)))
-    if is_sequence and not start:
-        raise Impossible  # a file's empty sequence has no element type
-    if not is_sequence and not trips:
-        raise Impossible  # what dims the items of an empty scan output have is not said
-    item = d.values(base(kind), [2]) if is_sequence else None
-    nodes = [helper.make_node("Less" if end is not None else "Identity",
-                              ["i", "end"] if end is not None else ["go"], ["goes"])]
-    weights = [weight("end", np.array(end, np.int64))] if end is not None else []
+    start = d.value(kind)
+    if collects and not trips or end is not None and d.since < 9:
+        raise Impossible  # an empty scan output has no dims that are said; Less of version 7 has no integers
+    item = d.values(base(kind), [2])
+    nodes = [helper.make_node("Less", ["i", "end"], ["goes"]) if end is not None else
+             helper.make_node("Identity", ["go"], ["goes"])]
+    weights = [weight("end", np.array(end or 0, np.int64)), weight("once", np.array(1, np.int64))]
     outs = [value_type("goes", "bool"), value_type("w", kind)]
-    if is_sequence:
+    if grows:
         nodes.append(helper.make_node("SequenceInsert", ["v", "item"], ["w"]))
         weights.append(weight("item", item))
     else:
-        nodes += [helper.make_node("Identity", ["v"], ["w"]), helper.make_node("Identity", ["v"], ["s"])]
+        nodes.append(copy(d, kind, "v", "w"))
+    if collects:
+        nodes.append(helper.make_node("Identity", ["v"], ["s"]))
         outs.append(value_type("s", kind))
-    if end is not None and d.since < 9:
-        raise Impossible  # Less of version 7 has no integers
     body = helper.make_graph(nodes, "body", [value_type("i", "int64"), value_type("go", "bool"), value_type("v", kind)],
                              outs, weights)
     rounds = trips if end is None else min(trips, end + 1)  # the round that finds the end is made
 
     def rule(m, cond, v):
-        if is_sequence:
+        if grows:
             return [*v, *[item] * rounds]
-        return v, np.stack([v] * rounds) if rounds else np.zeros([0, *v.shape], v.dtype)
+        return (v, np.stack([v] * rounds)) if collects else v
 
-    return Case(np.array(trips, np.int64), np.array(True), start, outputs=1 if is_sequence else 2, rule=rule, body=body)
+    return Case(np.array(trips, np.int64), np.array(True), start, outputs=2 if collects else 1, rule=rule, body=body)
 
 
 @recipe("SequenceMap")

@@ -74,13 +74,14 @@ def dequantize(d):
     zero = d.values(source, s_shape, 0 if nought else max(low, -9), 0 if nought else min(high, 9))
     if source == "int32" or d.chance(0.3):
         zero = None
-    exact = scale.dtype == np.float32 and d.type(d.row.outputs[0].type) == "float"
+    written = d.row.outputs[0].type
+    output = schema.element(d.type(written)) if "output_dtype" in d.row.attributes else None
 
     def rule(x, s, z=None):
         z = 0 if z is None else spread(zero, shape, axis, block).astype(np.float64)
-        return (x.astype(np.float64) - z) * spread(scale, shape, axis, block)
+        return (x.astype(np.float64) - z) * spread(scale.astype(np.float64), shape, axis, block)
 
-    return Case(x, scale, zero, rule=rule if exact else None, error=1, axis=axis, block_size=block)
+    return Case(x, scale, zero, rule=rule, error=1, axis=axis, block_size=block, output_dtype=output)
 
 
 @recipe("DynamicQuantizeLinear")

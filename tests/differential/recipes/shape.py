@@ -496,106 +496,12 @@ def center_crop_pad(d):
     return Case(d.values("T", shape), np.array(wanted, d.dtype("Tind")), rule=rule, axes=axes)
 
 
-def castable(d, source, target):
-    x = d.values(source, d.shape(0, 3), -6, 6, special=d.chance(0.3))
-    if source == "string":
-        numbers = ["1", "-3", "0.5", "1e3", "NaN", "inf", "-inf", "7"] if target in schema.FLOATS else ["1", "3", "7"]
-        x = np.array([d.pick(*numbers) for _ in range(x.size)], object).reshape(x.shape)
-        if target not in schema.FLOATS | schema.INTEGERS:
-            raise Impossible
-    elif target not in schema.FLOATS | {"bool", "string"} and source in schema.FLOATS:
-        x = np.where(np.isfinite(x.astype(np.float64)), x, 0).astype(x.dtype)  # what else becomes of them is not said
-        x = np.clip(x.astype(np.float64), -100 if not target.startswith("u") else 0, 100).astype(x.dtype)
-    return x
-
-
-@recipe("Cast", "CastLike")
-def cast(d):
-    source, target = d.types["T1"], d.types["T2"]
-    if {source, target} & (schema.COMPLEX | schema.TINY_INTEGERS | schema.NARROW_FLOATS) or target == "string":
-        error = None
-    x = castable(d, source, target)
-    plain = (schema.FLOATS | schema.INTEGERS | {"bool"})
-    error = source in plain and target in plain
-
-    def rule(x, *_):
-        return x if target != "bool" else x != 0
-
-    rule = rule if error else None
-    if d.row.name == "CastLike":
-        return Case(x, d.values(target, [1]), rule=rule, error=0)
-    to = target.upper() if d.since == 1 else schema.element(target)
-    return Case(x, rule=rule, error=0, to=to)
-
-
-@recipe("BitCast")
-def bit_cast(d):
-    target = d.types["T2"]
-    x = d.values("T1", d.shape())
-    sizes = [schema.numpy_type(t).itemsize for t in (d.types["T1"], target)]
-    if sizes[0] != sizes[1] or {d.types["T1"], target} & (schema.TINY_INTEGERS | schema.NARROW_FLOATS) or (
-            target == "bool"):
-        raise Impossible
-    return Case(x, to=schema.element(target))
-
-
 @recipe("Constant")
 def constant(d):
     from onnx import numpy_helper
     kind = next(iter(d.row.types))
     value = d.values(kind, d.shape())
     return Case(rule=lambda: value, value=numpy_helper.from_array(value))
-
-
-@recipe("Upsample")
-def upsample(d):
-    shape = d.shape(1, 4, (1, 2, 3)) if d.since > 1 else [1, 2, 3, 2]
-    scales = [float(d.pick(1, 2, 3)) for _ in shape]
-    if d.since == 1:
-        scales[:2] = [1.0, 1.0]
-        return Case(d.values("T", shape), height_scale=scales[2], width_scale=scales[3], mode="nearest",
-                    rule=lambda x: x.repeat(int(scales[2]), 2).repeat(int(scales[3]), 3))
-
-    def rule(x, *_):
-        for axis, scale in enumerate(scales):
-            x = x.repeat(int(scale), axis)
-        return x
-
-    x = d.values("T", shape)
-    if d.since < 9:
-        return Case(x, rule=rule, scales=scales, mode=d.pick(None, "nearest"))
-    return Case(x, np.array(scales, np.float32), rule=rule, mode=d.pick(None, "nearest"))
-
-
-@recipe("Resize")
-def resize(d):
-    shape = [1, d.int(1, 2), d.int(2, 6), d.int(2, 6)]
-    by_size = d.since >= 11 and d.chance()
-    scales = np.array([1, 1, d.pick(0.5, 0.75, 1.5, 2.0), d.pick(0.5, 0.6, 1.0, 2.5)], np.float32)
-    sizes = np.array([1, shape[1], d.int(2, 9), d.int(2, 9)], np.int64)
-    mode = d.pick("nearest", "linear", "cubic") if d.since >= 11 else d.pick("nearest", "linear")
-    if mode == "cubic" and min(shape[2:]) < 4:
-        mode = "linear"
-    written = {}
-    if d.since >= 11:
-        how = ["half_pixel", "align_corners", "asymmetric"] + (["pytorch_half_pixel"] if by_size else [])
-        written["coordinate_transformation_mode"] = d.pick(None, *how)
-        if mode == "nearest":
-            written["nearest_mode"] = d.pick(None, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-        if mode == "cubic":
-            written["cubic_coeff_a"] = d.pick(None, -0.5)
-            written["exclude_outside"] = d.pick(None, 0, 1)
-    x = d.values(d.row.inputs[0].type, shape)
-    if x.dtype.kind == "c" and d.cell == "T2":  # one judge loses imaginary parts, see reasons.tsv
-        raise Impossible
-    if mode != "nearest" and x.dtype.kind in "iub":  # how a fraction becomes an integer is not said
-        x = np.full_like(x, d.values(d.row.inputs[0].type, []))
-    if d.since == 10:
-        return Case(x, scales, mode=mode)
-    roi = np.array([], d.dtype("T2")) if d.since < 13 else None
-    if by_size:
-        return Case(x, roi, np.array([], np.float32) if d.since < 13 else None, sizes, mode=mode, **written)
-    return Case(x, roi, scales, mode=mode, **written)
 
 
 @recipe("TensorScatter")
