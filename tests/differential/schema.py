@@ -40,8 +40,8 @@ class Row:
         return [(variable, each) for variable, allowed in self.types.items() for each in allowed] or [("", "")]
 
 
-def rows():
-    lines = SCHEMA.read_text().splitlines()
+def rows(path=SCHEMA):
+    lines = path.read_text().splitlines()
     return [Row(line) for line in lines if line and not line.startswith("#")]
 
 
