@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/parcel.h"
 #include "runtime/stage.h"
 
-/* With the headers of message and buffer just below a power of two, which is what buffers are. */
-#define CHUNK_BYTES ((size_t)(512 << 10) - 4096)
 #define CHUNKS_AHEAD 2
 
 /* What a rank asks for; bytes is 0 when it wants no more. */
@@ -26,59 +25,6 @@ enum sc_status sc_stream_find(struct sc_session *session)
     return sc_world_gather(session->world, &remote, sizeof remote, session->streams);
 }
 
-static enum sc_status post(struct sc_session *session, int peer, enum sc_wire_kind kind, const struct sc_value *value)
-{
-    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1};
-    const size_t bytes = sc_wire_bytes(0, &value, 1);
-    struct sc_link *link;
-    void *buffer = NULL;
-    SC_TRY(sc_world_link(session->world, peer, &link));
-    for (int64_t idle = 0; !buffer; idle++) {
-        SC_TRY(sc_link_reserve(link, bytes, &buffer));
-        if (!buffer) {
-            sc_session_pause(session, idle);
-        }
-    }
-    sc_wire_write(&header, &value, 1, buffer);
-    return sc_link_send(link, buffer, bytes);
-}
-
-/* Copies the content of a message, `bytes` long, to `to`. */
-static enum sc_status open_message(const struct sc_received *received, int peer, void *to, size_t bytes)
-{
-    struct sc_wire_header header;
-    struct sc_arena arena = {0};
-    struct sc_value value;
-    enum sc_status status = sc_wire_read(received->data, received->bytes, &header, &arena, 1, &value);
-    if (status == SC_OK && header.kind == SC_WIRE_POISON && header.n_values == 1) {
-        struct sc_error error;
-        status = sc_wire_read_error(&value, &error);
-        status = status == SC_OK ? sc_error_set(&error) : status;
-    } else if (status == SC_OK &&
-        (header.n_values != 1 || value.kind != SC_KIND_TENSOR || sc_tensor_bytes(&value.u.tensor) != bytes)) {
-        status = sc_fail(SC_PEER, "rank %d sent another message than %zu bytes of weights", peer, bytes);
-    } else if (status == SC_OK) {
-        memcpy(to, value.u.tensor.data, bytes);
-    }
-    sc_arena_release(&arena);
-    return status;
-}
-
-static enum sc_status receive_from(struct sc_session *session, int peer, struct sc_received *received)
-{
-    struct sc_link *link;
-    SC_TRY(sc_world_link(session->world, peer, &link));
-    return sc_link_poll(link, received);
-}
-
-static void give_back(struct sc_session *session, int peer, struct sc_received *received)
-{
-    struct sc_link *link;
-    if (sc_world_link(session->world, peer, &link) == SC_OK) { /* it is there: the message came by it */
-        sc_link_give_back(link, received);
-    }
-}
-
 /* Rank 0 at work. */
 struct server {
     struct sc_session *session;
@@ -93,9 +39,9 @@ static enum sc_status read_chunk(const struct server *server, const struct reque
 {
     const struct sc_model *model = server->session->model;
     if (!server->chunk) {
-        return sc_fail(SC_NO_MEMORY, "out of memory: %zu bytes wanted for weights of other ranks", CHUNK_BYTES);
+        return sc_fail(SC_NO_MEMORY, "out of memory: %zu bytes wanted for weights of other ranks", SC_PARCEL_BYTES);
     }
-    if (request->bytes > CHUNK_BYTES || request->file < 0 || request->file >= model->n_files) {
+    if (request->bytes > SC_PARCEL_BYTES || request->file < 0 || request->file >= model->n_files) {
         return sc_fail(SC_PEER, "%llu bytes of file %lld were asked for", (unsigned long long)request->bytes,
             (long long)request->file);
     }
@@ -110,14 +56,14 @@ static enum sc_status answer(struct server *server, int peer, const struct reque
     if (status == SC_OK) {
         server->done_bytes += (int64_t)request->bytes;
         sc_wire_bytes_value(server->chunk, request->bytes, &value);
-        return post(server->session, peer, SC_WIRE_DATA, &value);
+        return sc_parcel_send(server->session, peer, SC_WIRE_DATA, &value);
     }
     if (server->status == SC_OK) {
         server->status = status;
         server->error = *sc_error_last();
     }
     sc_wire_error_value(sc_error_last(), &value);
-    return post(server->session, peer, SC_WIRE_POISON, &value);
+    return sc_parcel_send(server->session, peer, SC_WIRE_POISON, &value);
 }
 
 /* Takes one request of a peer, when there is one. */
@@ -125,14 +71,12 @@ static enum sc_status serve_peer(struct server *server, int peer, bool *did)
 {
     struct request request;
     struct sc_received received = {0};
-    SC_TRY(receive_from(server->session, peer, &received));
+    SC_TRY(sc_parcel_poll(server->session, peer, &received));
     if (!received.data) {
         return SC_OK;
     }
     *did = true;
-    const enum sc_status status = open_message(&received, peer, &request, sizeof request);
-    give_back(server->session, peer, &received);
-    SC_TRY(status);
+    SC_TRY(sc_parcel_open(server->session, peer, &received, &request, sizeof request));
     if (request.bytes == 0) {
         server->session->streams[peer] = false;
         server->n_left--;
@@ -157,7 +101,7 @@ enum sc_status sc_stream_serve(struct sc_session *session)
 {
     struct server server = {.session = session};
     count(&server);
-    server.chunk = server.n_left > 0 ? malloc(CHUNK_BYTES) : NULL;
+    server.chunk = server.n_left > 0 ? malloc(SC_PARCEL_BYTES) : NULL;
     enum sc_status status = SC_OK;
     for (int64_t idle = 0; server.n_left > 0 && status == SC_OK; idle++) {
         bool did = false;
@@ -183,21 +127,7 @@ static enum sc_status ask(struct sc_session *session, const struct request *requ
 {
     struct sc_value value;
     sc_wire_bytes_value(request, sizeof *request, &value);
-    return post(session, 0, SC_WIRE_CONTROL, &value);
-}
-
-static enum sc_status take_chunk(struct sc_session *session, void *to, size_t bytes)
-{
-    struct sc_received received = {0};
-    for (int64_t idle = 0; !received.data; idle++) {
-        SC_TRY(receive_from(session, 0, &received));
-        if (!received.data) {
-            sc_session_pause(session, idle);
-        }
-    }
-    const enum sc_status status = open_message(&received, 0, to, bytes);
-    give_back(session, 0, &received);
-    return status;
+    return sc_parcel_send(session, 0, SC_WIRE_CONTROL, &value);
 }
 
 /* After a failure the chunks that were asked for still come: each is an error of its own and nobody's any more. */
@@ -207,15 +137,15 @@ static enum sc_status fetch(void *arg, int file, size_t offset, void *to, size_t
     enum sc_status status = SC_OK;
     struct sc_error error = {0};
     for (size_t asked = 0, got = 0; got < bytes && (status == SC_OK || got < asked);) {
-        const size_t left = bytes - asked, n = left < CHUNK_BYTES ? left : CHUNK_BYTES;
-        if (status == SC_OK && n > 0 && asked - got < CHUNKS_AHEAD * CHUNK_BYTES) {
+        const size_t left = bytes - asked, n = left < SC_PARCEL_BYTES ? left : SC_PARCEL_BYTES;
+        if (status == SC_OK && n > 0 && asked - got < CHUNKS_AHEAD * SC_PARCEL_BYTES) {
             const struct request request = {.file = file, .offset = offset + asked, .bytes = n};
             SC_TRY(ask(session, &request));
             asked += n;
             continue;
         }
-        const size_t came = bytes - got < CHUNK_BYTES ? bytes - got : CHUNK_BYTES;
-        const enum sc_status taken = take_chunk(session, (char *)to + got, came);
+        const size_t came = bytes - got < SC_PARCEL_BYTES ? bytes - got : SC_PARCEL_BYTES;
+        const enum sc_status taken = sc_parcel_take(session, 0, (char *)to + got, came);
         if (taken != SC_OK && status == SC_OK) {
             status = taken;
             error = *sc_error_last();
