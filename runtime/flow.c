@@ -207,13 +207,7 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
         return sc_fail(SC_INTERNAL, "no microbatch is in flight");
     }
     for (int64_t idle = 0; !all_arrived(session);) {
-        bool did;
-        SC_TRY(sc_session_step(session, &did));
-        if (did) {
-            idle = 0;
-        } else {
-            sc_session_pause(session, idle++);
-        }
+        SC_TRY(sc_session_turn(session, &idle));
     }
     for (int o = 0; o < session->model->graph->n_outputs; o++) {
         outputs[o] = NULL;
@@ -259,13 +253,10 @@ static bool all_done(const struct sc_session *session)
 static enum sc_status run_to_end(struct sc_session *session)
 {
     for (int64_t idle = 0; !all_done(session);) {
-        bool did;
-        SC_TRY(sc_session_step(session, &did));
-        if (did) {
-            idle = 0;
-        } else {
-            sc_session_pause(session, idle++);
+        if (sc_session_replan_due(session)) {
+            SC_TRY(sc_session_follow_replan(session));
         }
+        SC_TRY(sc_session_turn(session, &idle));
     }
     return sc_world_agree(session->world, SC_OK); /* nobody leaves while another still listens to it */
 }
@@ -275,9 +266,9 @@ enum sc_status sc_session_serve(struct sc_session *session)
     return run_to_end(session);
 }
 
-static enum sc_status send_end(struct sc_session *session, int peer)
+static enum sc_status announce_to(struct sc_session *session, enum sc_wire_kind kind, int peer)
 {
-    const struct sc_wire_header header = {.kind = SC_WIRE_END, .edge = -1, .seq = session->submitted};
+    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1, .seq = session->submitted};
     struct sc_link *link;
     void *buffer = NULL;
     SC_TRY(sc_world_link(session->world, peer, &link));
@@ -294,12 +285,18 @@ static enum sc_status send_end(struct sc_session *session, int peer)
     return sc_link_send(link, buffer, bytes);
 }
 
-enum sc_status sc_session_finish(struct sc_session *session)
+enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind kind)
 {
     drop_delivered(session);
     for (int peer = 1; peer < sc_world_size(session->world); peer++) {
-        SC_TRY(send_end(session, peer));
+        SC_TRY(announce_to(session, kind, peer));
     }
+    return SC_OK;
+}
+
+enum sc_status sc_session_finish(struct sc_session *session)
+{
+    SC_TRY(sc_session_announce(session, SC_WIRE_END));
     session->end_seq = session->submitted;
     return run_to_end(session);
 }

@@ -4,6 +4,7 @@
 #include "runtime/pages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tensor/value.h"
 
@@ -152,4 +153,72 @@ int64_t sc_pages_held(const struct sc_pages *pages, int slot)
 int64_t sc_pages_n_free(const struct sc_pages *pages)
 {
     return pages->n_free;
+}
+
+size_t sc_pages_packed_bytes(const struct sc_pages *pages)
+{
+    const size_t n_slots = (size_t)pages->options.n_slots;
+    return (n_slots + n_slots * (size_t)pages->options.slot_pages) * sizeof(int64_t);
+}
+
+void sc_pages_pack(const struct sc_pages *pages, void *to)
+{
+    const size_t held_bytes = (size_t)pages->options.n_slots * sizeof *pages->held;
+    memcpy(to, pages->held, held_bytes);
+    memcpy((char *)to + held_bytes, pages->tables, sc_pages_packed_bytes(pages) - held_bytes);
+}
+
+/* Every slot has as many pages as it may, all of the pool. */
+static bool can_be(const struct sc_pages *pages, const int64_t *held, const int64_t *tables)
+{
+    const struct sc_pages_options *options = &pages->options;
+    for (int slot = 0; slot < options->n_slots; slot++) {
+        if (held[slot] < 0 || held[slot] > options->slot_pages) {
+            return false;
+        }
+        for (int64_t i = 0; i < held[slot]; i++) {
+            const int64_t page = tables[slot * options->slot_pages + i];
+            if (page < 0 || page >= options->n_pages) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+enum sc_status sc_pages_unpack(struct sc_pages *pages, const void *from)
+{
+    const int64_t *held = from, *tables = held + pages->options.n_slots;
+    for (int slot = 0; slot < pages->options.n_slots; slot++) {
+        sc_pages_drop(pages, slot);
+    }
+    if (!can_be(pages, held, tables)) {
+        return sc_fail(SC_PEER, "a table of pages came that is not one of this pool");
+    }
+    for (int slot = 0; slot < pages->options.n_slots; slot++) {
+        for (int64_t i = 0; i < held[slot]; i++) {
+            const int64_t page = tables[slot * pages->options.slot_pages + i];
+            table_of(pages, slot)[i] = page;
+            pages->owners[page]++;
+            pages->held[slot]++;
+            changed(pages, slot, i, -1);
+        }
+    }
+    pages->n_free = 0;
+    for (int64_t page = pages->options.n_pages - 1; page >= 0; page--) {
+        if (pages->owners[page] == 0) {
+            pages->free[pages->n_free++] = page;
+        }
+    }
+    return SC_OK;
+}
+
+bool sc_pages_used(const struct sc_pages *pages, int64_t page)
+{
+    return pages->owners[page] > 0;
+}
+
+int64_t sc_pages_count(const struct sc_pages *pages)
+{
+    return pages->options.n_pages;
 }

@@ -48,4 +48,14 @@ int64_t sc_pages_n_free(const struct sc_pages *pages);
 /* Pages that sc_pages_write would take from the pool for the same arguments. */
 int64_t sc_pages_wanted(const struct sc_pages *pages, int slot, int64_t pos, int64_t n);
 
+/* Who has which pages, as plain bytes for a table of the same size elsewhere: pages held, by slot; then the pages, by slot. */
+size_t sc_pages_packed_bytes(const struct sc_pages *pages);
+void sc_pages_pack(const struct sc_pages *pages, void *to);
+
+/* Takes the place of what the table said. SC_PEER for bytes that are no such table, which is then empty. */
+enum sc_status sc_pages_unpack(struct sc_pages *pages, const void *from);
+
+bool sc_pages_used(const struct sc_pages *pages, int64_t page); /* by any slot */
+int64_t sc_pages_count(const struct sc_pages *pages); /* of the pool */
+
 #endif

@@ -150,6 +150,19 @@ static const char *name_node(const void *arg, int stage, int node)
     return "";
 }
 
+enum sc_status sc_session_lay_out(struct sc_session *session)
+{
+    sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
+    enum sc_status status = sc_session_build(session);
+    status = status == SC_OK ? check_links(session) : status;
+    status = status == SC_OK ? sc_session_find_ports(session) : status;
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
+    SC_TRY(sc_world_agree(session->world, status));
+    sc_watchdog_attach(session->options.watchdog, &session->activity, name_node, session);
+    sc_world_away(session->world, false);
+    return SC_OK;
+}
+
 static enum sc_status open_session(struct sc_session *session)
 {
     struct sc_world *world = session->world;
@@ -164,14 +177,7 @@ static enum sc_status open_session(struct sc_session *session)
     }
     SC_TRY(sc_world_agree(world, status));
     SC_TRY(sc_session_share_plan(session));
-    status = sc_session_build(session);
-    status = status == SC_OK ? check_links(session) : status;
-    status = status == SC_OK ? sc_session_find_ports(session) : status;
-    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
-    SC_TRY(sc_world_agree(world, status));
-    sc_watchdog_attach(session->options.watchdog, &session->activity, name_node, session);
-    sc_world_away(world, false);
-    return SC_OK;
+    return sc_session_lay_out(session);
 }
 
 enum sc_status sc_session_open(
@@ -185,7 +191,7 @@ enum sc_status sc_session_open(
     session->model = model;
     session->options = *options;
     session->options.n_slots = options->n_slots > 0 ? options->n_slots : 1;
-    session->end_seq = -1;
+    session->end_seq = session->replan_seq = -1;
     if (session->options.start_memory_bytes == 0) {
         session->options.start_memory_bytes = sc_memory_peak_bytes();
     }

@@ -125,6 +125,12 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
 /* Other ranks. Returns SC_OK when rank 0 closes the session. */
 enum sc_status sc_session_serve(struct sc_session *session);
 
+/* Rank 0, while no microbatch is in flight and the others serve: goes on with the plan in a file. The ranks load the weights
+ * of their new stages, and what all slots hold moves to the ranks that own it now, straight from rank to rank; results
+ * have the bits they would have had. SC_BAD_INPUT, and everything is as before, when the plan is none for this model and
+ * world; after another failure, which all ranks have, the session can only be closed. */
+enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path);
+
 /* Every rank's report to rank 0 (reports[world size] there, NULL elsewhere); collective, after serve or the last next.
  */
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports);

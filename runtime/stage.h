@@ -87,6 +87,7 @@ struct sc_session {
     struct sc_arena submit_arena;
     int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
     int64_t end_seq; /* other ranks: -1 until rank 0 said how many there were */
+    int64_t replan_seq; /* the first microbatch of another plan, once rank 0 said so; else -1 */
     int64_t sent_bytes, sent_messages;
     int64_t shown_ns; /* when options.show_tick was called last */
     struct sc_arena tail_arena;
@@ -97,11 +98,27 @@ struct sc_session {
 enum sc_status sc_session_build(struct sc_session *session);
 void sc_stage_release(struct sc_stage *stage);
 
+/* The stage of the plan that a pair of options lives on: where its new value is made; -1: nowhere. */
+int sc_session_pair_stage(const struct sc_session *session, int pair);
+
+/* session.c: from the plan to stages that can run. Collective. */
+enum sc_status sc_session_lay_out(struct sc_session *session);
+
+/* replan.c: whether all microbatches before another plan are through here; then follows rank 0 to it. Collective. */
+bool sc_session_replan_due(const struct sc_session *session);
+enum sc_status sc_session_follow_replan(struct sc_session *session);
+
+/* flow.c: tells the other ranks that there is an end, or another plan, after what was submitted. */
+enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind kind);
+
 /* flow.c: sets input_of and sources, once the edges are there. */
 enum sc_status sc_session_find_ports(struct sc_session *session);
 
 /* stage_run.c: takes in what arrived and runs a stage that has all it needs. *did: something happened. */
 enum sc_status sc_session_step(struct sc_session *session, bool *did);
+
+/* A step, or a pause when nothing could be done; *idle counts the pauses since something was. */
+enum sc_status sc_session_turn(struct sc_session *session, int64_t *idle);
 
 /* sc_world_pause, which shows the watchdog that this rank waits for others. */
 void sc_session_pause(struct sc_session *session, int64_t idle_calls);

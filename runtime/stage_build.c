@@ -44,10 +44,10 @@ static enum sc_status build_edges(struct sc_session *session)
 }
 
 /* A pair lives where its new value is made. */
-static int pair_stage(const struct sc_session *session, const struct sc_state_pair *pair)
+int sc_session_pair_stage(const struct sc_session *session, int pair)
 {
     const struct sc_graph *graph = session->model->graph;
-    const int producer = graph->values[pair->out].producer;
+    const int producer = graph->values[session->options.pairs[pair].out].producer;
     return producer < 0 ? -1 : sc_plan_stage_of(session->plan, &graph->nodes[producer]);
 }
 
@@ -61,7 +61,7 @@ static enum sc_status build_store(struct sc_session *session, struct sc_stage *s
     }
     int n = 0;
     for (int p = 0; p < options->n_pairs; p++) {
-        if (pair_stage(session, &options->pairs[p]) == stage->index) {
+        if (sc_session_pair_stage(session, p) == stage->index) {
             session->store_pairs[p] = n;
             pairs[n++] = options->pairs[p];
         }
@@ -140,7 +140,7 @@ static enum sc_status gather_pairs(struct sc_builder *builder, const bool *is_re
     struct sc_stage *stage = builder->stage;
     for (int p = 0; p < session->options.n_pairs; p++) {
         const struct sc_state_pair *pair = &session->options.pairs[p];
-        const bool mine = pair_stage(session, pair) == stage->index;
+        const bool mine = sc_session_pair_stage(session, p) == stage->index;
         const bool read = is_read[pair->in];
         if (read && !mine) {
             return sc_fail(SC_BAD_INPUT, "plan: stage %d reads the state '%s', which another stage continues",

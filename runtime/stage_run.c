@@ -25,8 +25,8 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
     if (sc_wire_peek(received->data, received->bytes, &header) != SC_OK) {
         return sc_fail(SC_PEER, "rank %d sent a message of %zu bytes", link->peer, received->bytes);
     }
-    if (header.kind == SC_WIRE_END && link->peer == 0) {
-        session->end_seq = header.seq;
+    if (link->peer == 0 && (header.kind == SC_WIRE_END || header.kind == SC_WIRE_CONTROL)) {
+        *(header.kind == SC_WIRE_END ? &session->end_seq : &session->replan_seq) = header.seq;
         sc_link_give_back(link, received);
         return SC_OK;
     }
@@ -252,6 +252,18 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
             *did = true;
             return run_stage(session, &session->stages[s]);
         }
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_session_turn(struct sc_session *session, int64_t *idle)
+{
+    bool did;
+    SC_TRY(sc_session_step(session, &did));
+    if (did) {
+        *idle = 0;
+    } else {
+        sc_session_pause(session, (*idle)++);
     }
     return SC_OK;
 }

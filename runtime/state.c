@@ -1,46 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A page of the pool is 64 positions of every paged pair; its parts lie in one reserved mapping, pair after pair. A view
  * per (pair, slot) follows the table of pages. */
-#include "runtime/state.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/pages.h"
+#include "runtime/state_store.h"
 
-/* One dense state, in memory that grows with it. */
-struct sc_dense_state {
-    struct sc_value value;
-    void *memory;
-    size_t bytes;
-};
-
-struct sc_state_store {
-    struct sc_arena arena;
-    struct sc_state_options options;
-    struct sc_pages *table; /* NULL: no pair is paged */
-    void *memory; /* of all pages; zero-filled by the system when first touched */
-    char **parts; /* by pair: its part of page 0, the others follow; NULL for dense ones */
-    struct sc_state_view *views; /* by pair, by slot */
-    struct sc_dense_state *dense; /* by pair, by slot */
-    int64_t *lengths; /* by pair, by slot: positions that it holds */
-    struct sc_state *fed; /* by pair: what sc_state_feed hands out */
-    struct sc_value *values; /* by pair */
-};
-
-static int64_t page_bytes(const struct sc_state_pair *pair)
+int64_t sc_state_page_bytes(const struct sc_state_pair *pair)
 {
     return pair->heads * pair->width * SC_PAGE_ROWS * (int64_t)sc_type_bytes(pair->type);
 }
 
-static int64_t pair_capacity(const struct sc_state_pair *pair, int64_t context)
+int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context)
 {
     return pair->capacity > 0 && pair->capacity < context ? pair->capacity : context;
 }
 
 static int64_t pair_pages(const struct sc_state_pair *pair, int64_t context)
 {
-    return sc_pages_for(pair_capacity(pair, context));
+    return sc_pages_for(sc_state_capacity(pair, context));
 }
 
 /* Of the pool: as many as there are, but no more than all slots can fill. */
@@ -52,7 +30,7 @@ static int64_t pool_pages(int64_t n_pages, int n_slots, int64_t slot_pages)
 int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, const struct sc_state_options *options)
 {
     return pair->kind == SC_STATE_PAGED
-        ? pool_pages(options->n_pages, options->n_slots, pair_pages(pair, options->context)) * page_bytes(pair)
+        ? pool_pages(options->n_pages, options->n_slots, pair_pages(pair, options->context)) * sc_state_page_bytes(pair)
         : 0;
 }
 
@@ -68,12 +46,12 @@ static enum sc_status count_bytes(const struct sc_state_options *options, int64_
         }
         const int64_t dims[] = {pair->heads, pair->width, SC_PAGE_ROWS};
         SC_TRY(sc_dims_check("a page of a cache", pair->type, 3, dims));
-        const int64_t page = page_bytes(pair) > 0 ? page_bytes(pair) : 1;
+        const int64_t page = sc_state_page_bytes(pair) > 0 ? sc_state_page_bytes(pair) : 1;
         if (n_pages > (most - *bytes) / page) {
             return sc_fail(SC_NO_MEMORY, "out of memory for caches of %lld positions in %d slots",
                 (long long)options->context, options->n_slots);
         }
-        *bytes += n_pages * page_bytes(pair);
+        *bytes += n_pages * sc_state_page_bytes(pair);
     }
     return SC_OK;
 }
@@ -83,7 +61,7 @@ static void page_changed(void *arg, int slot, int64_t index, int64_t page, int64
 {
     struct sc_state_store *store = arg;
     for (int p = 0; p < store->options.n_pairs; p++) {
-        const size_t bytes = (size_t)page_bytes(&store->options.pairs[p]);
+        const size_t bytes = (size_t)sc_state_page_bytes(&store->options.pairs[p]);
         if (!store->parts[p] || index >= pair_pages(&store->options.pairs[p], store->options.context)) {
             continue;
         }
@@ -133,7 +111,7 @@ static enum sc_status make_pool(struct sc_state_store *store)
     for (int p = 0; p < options->n_pairs; p++) {
         if (options->pairs[p].kind == SC_STATE_PAGED) {
             store->parts[p] = at;
-            at += n_pages * page_bytes(&options->pairs[p]);
+            at += n_pages * sc_state_page_bytes(&options->pairs[p]);
             SC_TRY(make_views(store, p));
         }
     }
@@ -190,7 +168,7 @@ void sc_state_store_free(struct sc_state_store *store)
     free(store);
 }
 
-static enum sc_status check_slot(const struct sc_state_store *store, int slot)
+enum sc_status sc_state_check_slot(const struct sc_state_store *store, int slot)
 {
     return slot >= 0 && slot < store->options.n_slots
         ? SC_OK
@@ -201,7 +179,7 @@ static enum sc_status check_slot(const struct sc_state_store *store, int slot)
 static enum sc_status share(struct sc_state_store *store, const struct sc_row *row)
 {
     const int from = row->shares - 1, n_slots = store->options.n_slots;
-    SC_TRY(check_slot(store, from));
+    SC_TRY(sc_state_check_slot(store, from));
     for (int p = 0; p < store->options.n_pairs; p++) {
         const int64_t length = store->lengths[p * n_slots + from];
         if (!store->parts[p] || length < row->pos) {
@@ -219,7 +197,7 @@ static enum sc_status share(struct sc_state_store *store, const struct sc_row *r
 
 static enum sc_status begin_row(struct sc_state_store *store, const struct sc_row *row)
 {
-    SC_TRY(check_slot(store, row->slot));
+    SC_TRY(sc_state_check_slot(store, row->slot));
     if (row->shares > 0) {
         SC_TRY(share(store, row));
     }
@@ -262,8 +240,8 @@ void sc_state_drop(struct sc_state_store *store, uint64_t slots)
 static enum sc_status check_row(const struct sc_state_store *store, int p, const struct sc_row *row)
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
-    const int64_t capacity = pair_capacity(pair, store->options.context);
-    SC_TRY(check_slot(store, row->slot));
+    const int64_t capacity = sc_state_capacity(pair, store->options.context);
+    SC_TRY(sc_state_check_slot(store, row->slot));
     if (row->pos < 0 || row->n_new < 0 || row->pos > capacity - row->n_new) {
         return sc_fail(SC_LIMIT, "position %lld + %d is past the cache's capacity of %lld", (long long)row->pos,
             row->n_new, (long long)capacity);
@@ -319,7 +297,7 @@ enum sc_status sc_state_feed(
     state->type = pair->type;
     state->heads = pair->heads;
     state->width = pair->width;
-    state->capacity = pair_capacity(pair, store->options.context);
+    state->capacity = sc_state_capacity(pair, store->options.context);
     state->n_rows = n_rows;
     for (int r = 0; r < n_rows; r++) {
         state->rows[r] = store->views[p * store->options.n_slots + rows[r].slot];

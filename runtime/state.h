@@ -70,6 +70,20 @@ enum sc_status sc_state_keep(
  * later microbatches or other pairs have done. Rows are as they came. */
 void sc_state_cut(struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows);
 
+/* A slot's state from outside of a run: saved, loaded, given by a caller. It is the dense tensor that the model's file
+ * declares, [1, heads, length, width] for a paged pair, read and written in pieces; SC_BAD_INPUT for a slot or elements out
+ * of range. */
+int64_t sc_state_length(const struct sc_state_store *store, int pair, int slot); /* positions */
+enum sc_status sc_state_shape(const struct sc_state_store *store, int pair, int slot, struct sc_tensor *shape);
+enum sc_status sc_state_read(const struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, void *to);
+
+/* The slot, dropped before, holds `length` positions in a state of this shape, whose elements are still to be written.
+ * SC_BAD_INPUT when it does not fit the pair, SC_LIMIT when there is no room. */
+enum sc_status sc_state_expect(
+    struct sc_state_store *store, int pair, int slot, int64_t length, const struct sc_tensor *shape);
+enum sc_status sc_state_write(
+    struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, const void *from);
+
 /* Bytes that all slots take in pages of the pair when they are full; 0 for dense pairs. Of options: slots, context and
  * pages. */
 int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, const struct sc_state_options *options);

@@ -128,6 +128,39 @@ static void nobody_writes_into_what_another_slot_reads(void **state)
     sc_pages_free(m.pages);
 }
 
+static void a_table_is_taken_over_as_it_is(void **state)
+{
+    (void)state;
+    struct mirror m, other;
+    int64_t packed[SLOTS * (SLOT_PAGES + 1)];
+    open_mirror(&m);
+    open_mirror(&other);
+    assert_ok(sc_pages_write(m.pages, 3, 0, 200));
+    assert_ok(sc_pages_share(m.pages, 1, 3, 130));
+    assert_ok(sc_pages_write(m.pages, 0, 0, 1));
+    assert_ok(sc_pages_write(other.pages, 2, 0, 300)); /* given up */
+    assert_int_equal(sc_pages_packed_bytes(m.pages), sizeof packed);
+    sc_pages_pack(m.pages, packed);
+    assert_ok(sc_pages_unpack(other.pages, packed));
+    assert_int_equal(sc_pages_n_free(other.pages), sc_pages_n_free(m.pages));
+    assert_int_equal(sc_pages_held(other.pages, 2), 0);
+    assert_memory_equal(other.table[3], m.table[3], 4 * sizeof m.table[3][0]);
+    assert_memory_equal(other.table[1], m.table[1], 3 * sizeof m.table[1][0]);
+    assert_int_equal(sc_pages_wanted(other.pages, 1, 130, 1), 1); /* shared still */
+    sc_pages_drop(other.pages, 3);
+    assert_int_equal(sc_pages_wanted(other.pages, 1, 130, 1), 0);
+    for (int i = 0; i < 3; i++) {
+        const int64_t bad[] = {SLOT_PAGES + 1, -1, POOL};
+        const int64_t before = packed[i < 2 ? 3 : SLOTS + 3 * SLOT_PAGES];
+        packed[i < 2 ? 3 : SLOTS + 3 * SLOT_PAGES] = bad[i];
+        assert_fails(SC_PEER, "table of pages", sc_pages_unpack(other.pages, packed));
+        assert_int_equal(sc_pages_n_free(other.pages), POOL);
+        packed[i < 2 ? 3 : SLOTS + 3 * SLOT_PAGES] = before;
+    }
+    sc_pages_free(m.pages);
+    sc_pages_free(other.pages);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_slot_and_the_pool_have_their_limits),
         cmocka_unit_test(shared_pages_are_free_when_nobody_has_them),
         cmocka_unit_test(nobody_writes_into_what_another_slot_reads),
+        cmocka_unit_test(a_table_is_taken_over_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -403,6 +403,85 @@ static void a_store_too_large_for_memory_is_refused(void **state)
     assert_null(store);
 }
 
+/* 130 positions over three pages of keys, of which element (head, position, column) is its number in the tensor. */
+static void a_state_is_read_and_written_as_one_dense_tensor(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    struct sc_tensor shape;
+    enum { LENGTH = 130, COUNT = HEADS * LENGTH * WIDTH };
+    static float given[COUNT], got[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        given[i] = (float)i;
+    }
+    const int64_t dims[] = {1, HEADS, LENGTH, WIDTH};
+    sc_tensor_init(&shape, SC_F32, 4, dims);
+    assert_ok(sc_state_expect(store, 0, 1, LENGTH, &shape));
+    for (int64_t at = 0; at < COUNT; at += 77) { /* pieces that end within rows */
+        const int64_t n = COUNT - at < 77 ? COUNT - at : 77;
+        assert_ok(sc_state_write(store, 0, 1, at, n, given + at));
+    }
+    assert_int_equal(sc_state_length(store, 0, 1), LENGTH);
+    const struct sc_state_view *view = &feed(store, 0, 1, LENGTH, 1)->u.state->rows[0];
+    for (int64_t h = 0; h < HEADS; h++) {
+        for (int64_t s = 0; s < LENGTH; s++) {
+            const float *page = view->pages[s / SC_PAGE_ROWS];
+            const float *row = page + h * view->head_stride + s % SC_PAGE_ROWS * view->row_stride;
+            assert_float_equal(row[3 * view->column_stride], given[(h * LENGTH + s) * WIDTH + 3], 0);
+        }
+    }
+    assert_ok(sc_state_shape(store, 0, 1, &shape));
+    assert_memory_equal(shape.dims, dims, sizeof dims);
+    for (int64_t at = 0; at < COUNT; at += 501) {
+        const int64_t n = COUNT - at < 501 ? COUNT - at : 501;
+        assert_ok(sc_state_read(store, 0, 1, at, n, got + at));
+    }
+    assert_memory_equal(got, given, sizeof given);
+    assert_fails(SC_BAD_INPUT, "elements", sc_state_read(store, 0, 1, COUNT - 1, 2, got));
+    assert_fails(SC_BAD_INPUT, "elements", sc_state_write(store, 0, 1, -1, 1, got));
+    assert_fails(SC_BAD_INPUT, "slot 4", sc_state_read(store, 0, SLOTS, 0, 1, got));
+    sc_state_store_free(store);
+}
+
+static void a_dense_state_too(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    struct sc_tensor shape;
+    const int64_t dims[] = {1, 5, 2};
+    static const float given[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    float got[10];
+    sc_tensor_init(&shape, SC_F32, 3, dims);
+    assert_ok(sc_state_expect(store, 2, 3, 9, &shape));
+    assert_ok(sc_state_write(store, 2, 3, 0, 4, given));
+    assert_ok(sc_state_write(store, 2, 3, 4, 6, given + 4));
+    const struct sc_tensor *fed = &feed(store, 2, 3, 9, 1)->u.tensor;
+    assert_memory_equal(fed->dims, dims, sizeof dims);
+    assert_memory_equal(fed->data, given, sizeof given);
+    assert_ok(sc_state_read(store, 2, 3, 0, 10, got));
+    assert_memory_equal(got, given, sizeof given);
+    sc_state_store_free(store);
+}
+
+static void a_state_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    struct sc_state_store *store = make();
+    struct sc_tensor shape;
+    const int64_t dims[] = {1, HEADS, 10, WIDTH}, wide[] = {1, HEADS, 10, WIDTH + 1}, flat[] = {1, 4};
+    sc_tensor_init(&shape, SC_F16, 4, dims);
+    assert_fails(SC_BAD_INPUT, "float16 [1,3,10,8] does not fit one of float [1,3,10,8]",
+        sc_state_expect(store, 0, 0, 10, &shape));
+    sc_tensor_init(&shape, SC_F32, 4, wide);
+    assert_fails(SC_BAD_INPUT, "does not fit", sc_state_expect(store, 0, 0, 10, &shape));
+    sc_tensor_init(&shape, SC_F32, 4, dims);
+    assert_fails(SC_BAD_INPUT, "does not fit", sc_state_expect(store, 0, 0, 11, &shape));
+    assert_fails(SC_LIMIT, "201 positions", sc_state_expect(store, 0, 0, CONTEXT + 1, &shape));
+    sc_tensor_init(&shape, SC_F32, 2, flat);
+    assert_fails(SC_BAD_INPUT, "[1,4] does not fit one of float [1,3]", sc_state_expect(store, 3, 0, 10, &shape));
+    sc_state_store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +502,9 @@ int main(void)
         cmocka_unit_test(what_is_not_there_cannot_be_shared),
         cmocka_unit_test(a_pool_that_is_full_refuses_until_a_slot_is_dropped),
         cmocka_unit_test(a_store_too_large_for_memory_is_refused),
+        cmocka_unit_test(a_state_is_read_and_written_as_one_dense_tensor),
+        cmocka_unit_test(a_dense_state_too),
+        cmocka_unit_test(a_state_that_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A slot's state as one dense tensor, whatever pages it lies in: in pieces, so that nobody needs memory for all of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/infer.h"
+#include "runtime/state_store.h"
+
+int64_t sc_state_length(const struct sc_state_store *store, int p, int slot)
+{
+    return store->lengths[p * store->options.n_slots + slot];
+}
+
+enum sc_status sc_state_shape(const struct sc_state_store *store, int p, int slot, struct sc_tensor *shape)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    SC_TRY(sc_state_check_slot(store, slot));
+    const int64_t length = sc_state_length(store, p, slot);
+    if (pair->kind == SC_STATE_PAGED) {
+        const int64_t dims[] = {1, pair->heads, length, pair->width};
+        sc_tensor_init(shape, pair->type, 4, dims);
+        return SC_OK;
+    }
+    const struct sc_tensor *held = &store->dense[p * store->options.n_slots + slot].value.u.tensor;
+    if (length > 0) {
+        sc_tensor_init(shape, held->type, held->rank, held->dims);
+    } else {
+        sc_tensor_init(shape, pair->type, pair->rank, pair->dims);
+    }
+    return SC_OK;
+}
+
+/* Where elements of one row of a paged state lie: `first` and, every `stride` bytes, the next ones. */
+struct place {
+    char *first;
+    size_t stride;
+    int64_t n; /* up to the end of the row */
+};
+
+static struct place find(const struct sc_state_store *store, int p, int slot, int64_t at)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    const struct sc_state_view *view = &store->views[p * store->options.n_slots + slot];
+    const int64_t length = sc_state_length(store, p, slot), row = at / pair->width, column = at % pair->width;
+    const int64_t head = row / length, position = row % length;
+    const size_t bytes = sc_type_bytes(pair->type);
+    const int64_t offset =
+        head * view->head_stride + position % SC_PAGE_ROWS * view->row_stride + column * view->column_stride;
+    return (struct place){.first = (char *)view->pages[position / SC_PAGE_ROWS] + (size_t)offset * bytes,
+        .stride = (size_t)view->column_stride * bytes,
+        .n = pair->width - column};
+}
+
+static enum sc_status check_range(const struct sc_state_store *store, int p, int slot, int64_t at, int64_t n)
+{
+    struct sc_tensor shape;
+    SC_TRY(sc_state_shape(store, p, slot, &shape));
+    const int64_t count = sc_tensor_count(&shape);
+    return at >= 0 && n >= 0 && at <= count - n ? SC_OK
+                                                : sc_fail(SC_BAD_INPUT, "elements %lld + %lld of a state that has %lld",
+                                                      (long long)at, (long long)n, (long long)count);
+}
+
+/* Elements between a state and plain memory; `to` or `from` is NULL. */
+static enum sc_status copy(
+    const struct sc_state_store *store, int p, int slot, int64_t at, int64_t n, char *to, const char *from)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    const size_t bytes = sc_type_bytes(pair->type);
+    SC_TRY(check_range(store, p, slot, at, n));
+    if (pair->kind == SC_STATE_DENSE) {
+        char *held = store->dense[p * store->options.n_slots + slot].memory;
+        if (n > 0) {
+            memcpy(to ? to : held + (size_t)at * bytes, to ? held + (size_t)at * bytes : from, (size_t)n * bytes);
+        }
+        return SC_OK;
+    }
+    for (const int64_t end = at + n; at < end;) {
+        const struct place place = find(store, p, slot, at);
+        const int64_t row = place.n < end - at ? place.n : end - at;
+        for (int64_t i = 0; i < row; i++) {
+            char *held = place.first + (size_t)i * place.stride;
+            memcpy(to ? to + (size_t)i * bytes : held, to ? held : from + (size_t)i * bytes, bytes);
+        }
+        to = to ? to + (size_t)row * bytes : NULL;
+        from = from ? from + (size_t)row * bytes : NULL;
+        at += row;
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_state_read(const struct sc_state_store *store, int p, int slot, int64_t at, int64_t n, void *to)
+{
+    return copy(store, p, slot, at, n, to, NULL);
+}
+
+enum sc_status sc_state_write(struct sc_state_store *store, int p, int slot, int64_t at, int64_t n, const void *from)
+{
+    return copy(store, p, slot, at, n, NULL, from);
+}
+
+static enum sc_status refuse(const struct sc_tensor *shape, const struct sc_tensor *want)
+{
+    char have[128], wanted[128];
+    return sc_fail(SC_BAD_INPUT, "a state of %s %s does not fit one of %s %s", sc_type_name(shape->type),
+        sc_dims_text(shape->rank, shape->dims, have, sizeof have), sc_type_name(want->type),
+        sc_dims_text(want->rank, want->dims, wanted, sizeof wanted));
+}
+
+/* Memory for a dense state; a dim of the empty one that is 0 grows. */
+static enum sc_status expect_dense(struct sc_state_store *store, int p, int slot, const struct sc_tensor *shape)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    struct sc_dense_state *dense = &store->dense[p * store->options.n_slots + slot];
+    struct sc_tensor empty;
+    sc_tensor_init(&empty, pair->type, pair->rank, pair->dims);
+    bool fits = shape->type == pair->type && shape->rank == pair->rank;
+    for (int d = 0; fits && d < pair->rank; d++) {
+        fits = pair->dims[d] == 0 || shape->dims[d] == pair->dims[d];
+    }
+    if (!fits) {
+        return refuse(shape, &empty);
+    }
+    SC_TRY(sc_dims_check("a state", shape->type, shape->rank, shape->dims));
+    const size_t bytes = sc_tensor_bytes(shape) + SC_PAGE_ROWS;
+    void *memory = realloc(dense->memory, bytes);
+    if (!memory) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %zu bytes of state", bytes);
+    }
+    *dense = (struct sc_dense_state){.memory = memory, .bytes = bytes};
+    dense->value.kind = SC_KIND_TENSOR;
+    sc_tensor_init(&dense->value.u.tensor, shape->type, shape->rank, shape->dims);
+    dense->value.u.tensor.data = memory;
+    return SC_OK;
+}
+
+enum sc_status sc_state_expect(
+    struct sc_state_store *store, int p, int slot, int64_t length, const struct sc_tensor *shape)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    SC_TRY(sc_state_check_slot(store, slot));
+    const int64_t capacity = sc_state_capacity(pair, store->options.context);
+    if (length < 0 || length > capacity) {
+        return sc_fail(SC_LIMIT, "a state of %lld positions is more than the cache's capacity of %lld",
+            (long long)length, (long long)capacity);
+    }
+    if (pair->kind == SC_STATE_DENSE) {
+        SC_TRY(expect_dense(store, p, slot, shape));
+    } else {
+        const int64_t dims[] = {1, pair->heads, length, pair->width};
+        struct sc_tensor want;
+        sc_tensor_init(&want, pair->type, 4, dims);
+        if (shape->type != want.type || shape->rank != 4 || memcmp(shape->dims, dims, sizeof dims) != 0) {
+            return refuse(shape, &want);
+        }
+        SC_TRY(sc_pages_write(store->table, slot, 0, length));
+    }
+    store->lengths[p * store->options.n_slots + slot] = length;
+    return SC_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of a state store, for state.c and state_copy.c. */
+#ifndef SC_RUNTIME_STATE_STORE_H
+#define SC_RUNTIME_STATE_STORE_H
+
+#include "runtime/pages.h"
+#include "runtime/state.h"
+
+/* One dense state, in memory that grows with it. */
+struct sc_dense_state {
+    struct sc_value value;
+    void *memory;
+    size_t bytes;
+};
+
+struct sc_state_store {
+    struct sc_arena arena;
+    struct sc_state_options options;
+    struct sc_pages *table; /* NULL: no pair is paged */
+    bool tabled; /* while it is filled from other stores: one has brought its table */
+    void *memory; /* of all pages; zero-filled by the system when first touched */
+    char **parts; /* by pair: its part of page 0, the others follow; NULL for dense ones */
+    struct sc_state_view *views; /* by pair, by slot */
+    struct sc_dense_state *dense; /* by pair, by slot */
+    int64_t *lengths; /* by pair, by slot: positions that it holds */
+    struct sc_state *fed; /* by pair: what sc_state_feed hands out */
+    struct sc_value *values; /* by pair */
+};
+
+int64_t sc_state_page_bytes(const struct sc_state_pair *pair); /* the pair's part of a page */
+int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context); /* positions */
+enum sc_status sc_state_check_slot(const struct sc_state_store *store, int slot);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about another plan for an open session: what slots hold goes with it, and a plan that is none changes nothing. */
+#include <stdlib.h>
+
+#include "decoder_case.h"
+
+static void open_decoder(struct session_case *c, int n_ranks)
+{
+    *c = (struct session_case){.n_ranks = n_ranks,
+        .path = SHAKESPEARE,
+        .options = {.n_stages = n_ranks, .n_threads = 1, .n_slots = 8, .context = 200}};
+    assert_ok(session_open(c));
+}
+
+/* A plan of a session drawn with this seed. */
+static void write_random_plan(int n_ranks, uint64_t seed, char *path, size_t bytes)
+{
+    struct session_case c = {.n_ranks = n_ranks,
+        .path = SHAKESPEARE,
+        .options = {.random_plan = true, .plan_seed = seed, .n_threads = 1, .n_slots = 1, .context = 64}};
+    char *text;
+    assert_ok(session_open(&c));
+    assert_ok(sc_plan_write(sc_session_plan(c.ranks[0].session), c.ranks[0].model, &text));
+    session_close(&c);
+    session_write_plan(text, path, bytes);
+    free(text);
+}
+
+static float got[4][VOCABULARY], want[4][VOCABULARY];
+
+/* Slot 0 of 100 positions, slot 2 of 3, slot 4 as the first 70 of slot 0, whose second page both then write. */
+static void fill(struct session_case *c)
+{
+    run_row(c, 0, 0, 60, NULL);
+    run_row(c, 0, 60, 40, NULL);
+    run_row(c, 2, 0, 3, NULL);
+    const struct sc_row begun = {.slot = 4, .n_new = 5, .pos = 70, .shares = 1};
+    run_rows(c, 1, &begun, NULL);
+}
+
+/* One token of each slot, one after another and then side by side. */
+static void go_on(struct session_case *c, float (*logits)[VOCABULARY])
+{
+    run_row(c, 0, 100, 1, logits[0]);
+    run_row(c, 2, 3, 1, logits[1]);
+    run_row(c, 4, 75, 1, logits[2]);
+    const struct sc_row rows[] = {{.slot = 4, .n_new = 1, .pos = 76}, {.slot = 0, .n_new = 1, .pos = 101}};
+    run_rows(c, 2, rows, logits[2]);
+}
+
+static void every_slot_goes_on_by_the_new_plan(void **state)
+{
+    (void)state;
+    char path[64];
+    struct session_case c;
+    open_decoder(&c, 1);
+    fill(&c);
+    go_on(&c, want);
+    session_close(&c);
+    for (int n_ranks = 1; n_ranks <= 4; n_ranks++) {
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            write_random_plan(n_ranks, seed, path, sizeof path);
+            open_decoder(&c, n_ranks);
+            fill(&c);
+            assert_ok(sc_session_replan(c.ranks[0].session, path));
+            go_on(&c, got);
+            assert_memory_equal(got, want, sizeof want);
+            session_close(&c);
+            assert_int_equal(unlink(path), 0);
+        }
+    }
+}
+
+/* Also from a plan of more stages than ranks, and twice. */
+static void plans_may_follow_one_another(void **state)
+{
+    (void)state;
+    char path[64];
+    struct session_case c;
+    open_decoder(&c, 1);
+    fill(&c);
+    go_on(&c, want);
+    session_close(&c);
+    open_decoder(&c, 3);
+    for (uint64_t seed = 5; seed < 8; seed++) {
+        write_random_plan(3, seed, path, sizeof path);
+        if (seed == 6) {
+            fill(&c);
+        }
+        assert_ok(sc_session_replan(c.ranks[0].session, path));
+        assert_int_equal(unlink(path), 0);
+    }
+    go_on(&c, got);
+    assert_memory_equal(got, want, sizeof want);
+    session_close(&c);
+}
+
+static void a_plan_that_is_none_changes_nothing(void **state)
+{
+    (void)state;
+    char path[64];
+    struct session_case c;
+    open_decoder(&c, 1);
+    fill(&c);
+    go_on(&c, want);
+    session_close(&c);
+    open_decoder(&c, 2);
+    fill(&c);
+    assert_fails(SC_IO, "no_such_plan", sc_session_replan(c.ranks[0].session, "/tmp/no_such_plan.json"));
+    write_random_plan(4, 1, path, sizeof path); /* for four ranks */
+    assert_fails(SC_BAD_INPUT, "the job has 2", sc_session_replan(c.ranks[0].session, path));
+    assert_int_equal(unlink(path), 0);
+    session_write_plan("{\"stages\": []}", path, sizeof path);
+    assert_fails(SC_BAD_INPUT, path, sc_session_replan(c.ranks[0].session, path));
+    assert_int_equal(unlink(path), 0);
+    go_on(&c, got);
+    assert_memory_equal(got, want, sizeof want);
+    session_close(&c);
+}
+
+/* A slot whose microbatch failed on the way begins anew; the others go on. */
+static void a_slot_that_failed_does_not_hold_the_others_back(void **state)
+{
+    (void)state;
+    char path[64];
+    struct session_case c;
+    struct batch *b = calloc(1, sizeof *b);
+    assert_non_null(b);
+    open_decoder(&c, 1);
+    fill(&c);
+    go_on(&c, want);
+    session_close(&c);
+    write_random_plan(3, 2, path, sizeof path);
+    open_decoder(&c, 3);
+    fill(&c);
+    const struct sc_row failing = {.slot = 6, .n_new = 60, .pos = 0};
+    make_batch(c.ranks[0].model, b, 1, &failing);
+    b->ids[7] = VOCABULARY;
+    assert_fails(SC_BAD_INPUT, "embeds", step(&c, b, NULL));
+    assert_ok(sc_session_replan(c.ranks[0].session, path));
+    go_on(&c, got);
+    assert_memory_equal(got, want, sizeof want);
+    run_row(&c, 6, 0, 60, got[0]);
+    run_row(&c, 2, 0, 60, got[1]); /* the same tokens */
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+    session_close(&c);
+    assert_int_equal(unlink(path), 0);
+    free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_slot_goes_on_by_the_new_plan),
+        cmocka_unit_test(plans_may_follow_one_another),
+        cmocka_unit_test(a_plan_that_is_none_changes_nothing),
+        cmocka_unit_test(a_slot_that_failed_does_not_hold_the_others_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
