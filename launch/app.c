@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "launch/last_word.h"
 
 #define SC_TRACE_EVENTS (1 << 17) /* 5 MiB a rank */
 
@@ -82,6 +83,7 @@ _Noreturn static void die(struct sc_app *app, enum sc_status status)
     }
     fflush(stdout);
     sc_app_print_error(app);
+    sc_last_word_say(sc_app_exit_code(status));
     if (app->world) {
         sc_world_abort(app->world, sc_app_exit_code(status));
     }

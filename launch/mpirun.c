@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "launch/app.h"
+#include "launch/last_word.h"
 #include "launch/mpirun_output.h"
 #include "launch/options.h"
 
@@ -118,7 +119,8 @@ struct child {
     int out; /* to stdout; -1: comes with `err` */
     bool ended; /* `status` is waitpid's */
     int status;
-    int given_up; /* the exit code to give in place of its own; 0: it may end by itself */
+    int last_words; /* where ranks tell their exit codes (last_word.h) */
+    int given_up; /* the exit code to give in place of its own, unless a rank told one; 0: it may end by itself */
 };
 
 /* In the child. The cause of a failed exec goes to `told`. */
@@ -174,7 +176,7 @@ static enum sc_status start(char *const *arguments, bool both, struct child *chi
     } while (n < 0 && errno == EINTR);
     (void)close(fds[TOLD]);
     if (n == 0) {
-        *child = (struct child){.pid = pid, .err = fds[ERR], .out = fds[OUT]};
+        *child = (struct child){.pid = pid, .err = fds[ERR], .out = fds[OUT], .last_words = -1};
         return SC_OK;
     }
     (void)close(fds[ERR]);
@@ -206,7 +208,8 @@ static int exit_code_of(struct child *child)
         return 1;
     }
     if (child->given_up) {
-        return child->given_up;
+        const int told = sc_last_word_heard(child->last_words);
+        return told ? told : child->given_up;
     }
     if (WIFEXITED(child->status)) {
         return WEXITSTATUS(child->status);
@@ -280,7 +283,8 @@ static bool more(int fd, char *data, size_t room, size_t *bytes)
 }
 
 /* A rank that dies while mpirun starts the others can leave mpirun waiting for ever, and so can a host that is no longer
- * there. It gets some seconds to end by itself, some to end what is left of the job when told to, and no more. */
+ * there. It gets some seconds to end by itself, some to end what is left of the job when told to, and no more. On a
+ * machine under load those seconds pass in good jobs too, so that the ranks' exit code must not depend on it. */
 static void hurry(struct child *child, const struct sc_mpirun_output *output, int64_t *since_ns)
 {
     if ((!output->killed_by && !output->failed) || has_ended(child, WNOHANG)) {
@@ -328,7 +332,7 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
         }
         if (n_ready > 0 && ready[0].revents) {
             ready[0].fd = more(child->err, data, sizeof data, &bytes) ? child->err : -1;
-            if (status == SC_OK) {
+            if (status == SC_OK && !child->given_up) { /* an mpirun that is told to end amid ending crashes, at length */
                 sc_mpirun_output_feed(&output, data, bytes);
             }
         }
@@ -380,12 +384,17 @@ enum sc_status sc_mpirun_run(const struct sc_mpirun_request *request, bool verbo
         (void)sigaddset(&signals, handed_on[i]);
     }
     (void)sigprocmask(SIG_BLOCK, &signals, &before);
+    const int last_words = sc_last_word_listen();
     status = start(arguments, false, &child);
     if (status == SC_OK) {
+        child.last_words = last_words;
         status = pass_output(&child, &signals);
         (void)close(child.err);
         (void)close(child.out);
         *exit_code = exit_code_of(&child);
+    }
+    if (last_words >= 0) {
+        (void)close(last_words);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 out:

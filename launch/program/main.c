@@ -7,6 +7,7 @@
 
 #include "launch/app.h"
 #include "launch/help.h"
+#include "launch/last_word.h"
 #include "launch/mpirun.h"
 #include "ops/nn/image.h"
 
@@ -70,6 +71,7 @@ static void on_cut_file(int number)
     const ssize_t n = write(STDERR_FILENO, line, sizeof line - 1);
     (void)n;
     (void)number;
+    sc_last_word_say(SC_EXIT_INPUT);
     _exit(SC_EXIT_INPUT);
 }
 
@@ -99,5 +101,8 @@ int main(int argc, char **argv)
         code = run_command(&app);
     }
     sc_options_release(&options);
+    if (code != SC_EXIT_OK) {
+        sc_last_word_say(code);
+    }
     return code;
 }
