@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/relief.h"
 
 #define LEFT_MASK 0xffffffffu /* low half of `state`: parts left; high half: generation */
 
@@ -36,6 +37,8 @@ struct sc_team {
     _Atomic bool stop;
     void (*progress)(void *arg);
     void *progress_arg;
+    struct sc_relief *relief; /* NULL: nothing has needed it yet */
+    bool relieved; /* it works; changes only while it does not */
     void (*on_start)(void *arg, int worker);
     void *on_start_arg;
     pthread_mutex_t lock;
@@ -226,6 +229,7 @@ enum sc_status sc_team_create(const struct sc_team_options *options, struct sc_t
 void sc_team_free(struct sc_team *team)
 {
     if (team != NULL) {
+        sc_relief_free(team->relief);
         stop_workers(team, team->n_workers);
         team_destroy(team);
     }
@@ -238,9 +242,21 @@ int sc_team_size(const struct sc_team *team)
 
 void sc_team_make_progress(const struct sc_team *team)
 {
-    if (team != NULL && team->progress != NULL) {
+    if (team != NULL && team->progress != NULL && !team->relieved) {
         team->progress(team->progress_arg);
     }
+}
+
+enum sc_status sc_team_relieve(struct sc_team *team, enum sc_status (*fn)(void *arg), void *arg)
+{
+    if (team == NULL || team->progress == NULL || team->relieved ||
+        (team->relief == NULL && sc_relief_create(&team->relief) != SC_OK)) {
+        return fn(arg);
+    }
+    team->relieved = true;
+    const enum sc_status status = sc_relief_run(team->relief, fn, arg, team->progress, team->progress_arg);
+    team->relieved = false;
+    return status;
 }
 
 static void run_alone(const struct sc_team *team, int64_t n_parts, sc_part_fn *fn, void *arg)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/perform.h"
 #include "exec/placement.h"
 
 #define SC_LAYOUTS 4
@@ -207,6 +208,7 @@ static enum sc_status call_body(
     for (int c = 0; c < body->n_captured; c++) {
         inputs[graph->n_inputs + c] = &frame->values[body->captured[c]];
     }
+    sc_team_make_progress(frame->options.team); /* a body may be called millions of times */
     SC_TRY(sc_frame_run(child, inputs, caller->seq));
     for (int o = 0; o < graph->n_outputs; o++) {
         SC_TRY(sc_value_copy(call->arena, sc_frame_output(child, o), &out[o]));
@@ -260,7 +262,7 @@ static enum sc_status run_planned(struct sc_frame *frame, int s, struct sc_call 
     const struct sc_layout *layout = frame->layout;
     open_call(frame, step, layout->templates, call);
     if (step->op->resolve) {
-        SC_TRY(step->op->resolve(call));
+        SC_TRY(sc_step_perform(step, call, SC_DEED_RESOLVE));
     }
     for (int o = 0; o < step->n_out; o++) {
         const int slot = step->out[o];
@@ -275,8 +277,7 @@ static enum sc_status run_planned(struct sc_frame *frame, int s, struct sc_call 
         const int64_t offset = frame->placement.offset[slot];
         tensor->data = offset == SC_NOT_IN_BLOCK ? NULL : frame->block + offset;
     }
-    step->op->run(call);
-    return SC_OK;
+    return sc_step_perform(step, call, SC_DEED_RUN);
 }
 
 /* The facts of what a step reads, now that it exists. */
@@ -334,7 +335,7 @@ static enum sc_status run_late(struct sc_frame *frame, int s, struct sc_call *ca
         SC_TRY(sc_value_of_fact(&frame->run, fact, frame->outs[o]));
     }
     if (step->op->resolve) {
-        SC_TRY(step->op->resolve(call));
+        SC_TRY(sc_step_perform(step, call, SC_DEED_RESOLVE));
     }
     if (!step->op->exec) {
         SC_TRY(give_memory(frame, step));
@@ -344,10 +345,9 @@ static enum sc_status run_late(struct sc_frame *frame, int s, struct sc_call *ca
         call->scratch = frame->scratch;
     }
     if (!step->op->exec) {
-        step->op->run(call);
-        return SC_OK;
+        return sc_step_perform(step, call, SC_DEED_RUN);
     }
-    SC_TRY(step->op->exec(call));
+    SC_TRY(sc_step_perform(step, call, SC_DEED_EXEC));
     for (int o = 0; o < step->n_out; o++) {
         const struct sc_value *template = step->out[o] < 0 ? NULL : &frame->layout->templates[step->out[o]];
         if (template && template->kind == SC_KIND_TENSOR && frame->outs[o]->kind == SC_KIND_TENSOR &&

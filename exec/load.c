@@ -5,6 +5,8 @@
 
 #include "exec/step.h"
 
+#define MUCH_BYTES (1 << 20) /* less is read or packed in a moment */
+
 static void drop_pages(const struct sc_program *program, const struct sc_weight *weight)
 {
     weight = weight->recipe ? &weight->recipe->source : weight;
@@ -15,8 +17,39 @@ static void drop_pages(const struct sc_program *program, const struct sc_weight 
     sc_file_drop(file, (size_t)(weight->raw - file->data), weight->raw_bytes);
 }
 
+struct fetching {
+    const struct sc_program *program;
+    const struct sc_weight *weight;
+    struct sc_arena *arena;
+    bool plain; /* 4-bit and 2-bit elements are to be one a byte */
+    struct sc_tensor *tensor;
+};
+
+static enum sc_status fetch_here(void *arg)
+{
+    const struct fetching *f = arg;
+    struct sc_tensor plain;
+    SC_TRY(sc_weight_fetch(f->program->spec.model, f->weight, f->arena, f->tensor));
+    if (f->plain && f->tensor->storage == SC_STORAGE_PACKED) {
+        SC_TRY(sc_tensor_new(f->arena, f->tensor->type, f->tensor->rank, f->tensor->dims, &plain));
+        sc_tensor_copy_dense(f->tensor, plain.data);
+        *f->tensor = plain;
+    }
+    return SC_OK;
+}
+
+/* Reading and converting a large weight takes long, and so does the disk. What comes from another rank is worker 0's to
+ * fetch: it is made of messages. */
+static enum sc_status fetch(struct fetching *fetching, struct sc_team *team)
+{
+    const struct sc_weight *weight = fetching->weight;
+    const bool small = sc_tensor_bytes(&weight->shape) < MUCH_BYTES && !weight->recipe;
+    return small || fetching->program->spec.model->remote ? fetch_here(fetching)
+                                                          : sc_team_relieve(team, fetch_here, fetching);
+}
+
 /* A weight as steps see it: its content, or only its shape when all of its readers have it packed. */
-static enum sc_status load_weight(struct sc_program *program, int s)
+static enum sc_status load_weight(struct sc_program *program, int s, struct sc_team *team)
 {
     const struct sc_slot *slot = &program->slots[s];
     const struct sc_weight *weight = &program->spec.graph->weights[slot->weight];
@@ -28,13 +61,8 @@ static enum sc_status load_weight(struct sc_program *program, int s)
         return SC_OK;
     }
     struct sc_tensor tensor;
-    SC_TRY(sc_weight_fetch(program->spec.model, weight, &program->weights, &tensor));
-    if (tensor.storage == SC_STORAGE_PACKED) {
-        struct sc_tensor plain;
-        SC_TRY(sc_tensor_new(&program->weights, tensor.type, tensor.rank, tensor.dims, &plain));
-        sc_tensor_copy_dense(&tensor, plain.data);
-        tensor = plain;
-    }
+    struct fetching fetching = {program, weight, &program->weights, true, &tensor};
+    SC_TRY(fetch(&fetching, team));
     const bool mapped = weight->raw && tensor.data == (const void *)weight->raw;
     if (!mapped) {
         drop_pages(program, weight);
@@ -42,6 +70,18 @@ static enum sc_status load_weight(struct sc_program *program, int s)
     *(mapped ? &program->mapped_bytes : &program->own_bytes) += (int64_t)sc_tensor_bytes(&tensor);
     tensor.owner = SC_OWNER_MODEL;
     value->u.tensor = tensor;
+    return SC_OK;
+}
+
+struct packing {
+    const struct sc_op *op;
+    const struct sc_pack *pack;
+};
+
+static enum sc_status pack_here(void *arg)
+{
+    const struct packing *packing = arg;
+    packing->op->pack(packing->pack);
     return SC_OK;
 }
 
@@ -56,7 +96,8 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
     enum sc_status status = step->packed ? SC_OK : SC_NO_MEMORY;
     if (status == SC_OK && !slot->needed) {
-        status = sc_weight_fetch(program->spec.model, weight, &passing, &content);
+        struct fetching fetching = {program, weight, &passing, false, &content};
+        status = fetch(&fetching, team);
     }
     if (status == SC_OK && content.data != (const void *)weight->raw) {
         drop_pages(program, weight);
@@ -72,7 +113,8 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
             .packed_input = step->packed_input,
             .packed_bytes = step->packed_bytes};
         const struct sc_pack pack = {.prepare = &prepare, .weight = &content, .packed = step->packed, .team = team};
-        step->op->pack(&pack);
+        struct packing packing = {step->op, &pack};
+        status = step->packed_bytes < MUCH_BYTES ? pack_here(&packing) : sc_team_relieve(team, pack_here, &packing);
         program->own_bytes += (int64_t)step->packed_bytes;
         if (!slot->needed) {
             drop_pages(program, weight);
@@ -122,7 +164,7 @@ enum sc_status sc_program_load(struct sc_program *program, struct sc_team *team)
     }
     for (int s = 0; s < program->n_slots; s++) {
         if (program->slots[s].kind == SC_SLOT_WEIGHT) {
-            SC_TRY(load_weight(program, s));
+            SC_TRY(load_weight(program, s, team));
             sc_team_make_progress(team);
         }
     }

@@ -37,8 +37,8 @@ int sc_last_word_listen(void)
     socklen_t bytes;
     snprintf(name, sizeof name, "stagecoach-%ld-%" PRId64, (long)getpid(), sc_clock_ns());
     const int made = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made >= 0 && address_of(name, &address, &bytes) &&
-        bind(made, (const struct sockaddr *)&address, bytes) == 0 && setenv(variable, name, 1) == 0) {
+    if (made >= 0 && address_of(name, &address, &bytes) && bind(made, (const struct sockaddr *)&address, bytes) == 0 &&
+        setenv(variable, name, 1) == 0) {
         return made;
     }
     if (made >= 0) {
@@ -63,7 +63,8 @@ void sc_last_word_say(int exit_code)
     const int made = name ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     if (made >= 0) {
         if (address_of(name, &address, &bytes)) {
-            (void)sendto(made, &code, sizeof code, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address, bytes);
+            (void)sendto(
+                made, &code, sizeof code, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address, bytes);
         }
         (void)close(made);
     }

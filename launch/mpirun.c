@@ -332,7 +332,8 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
         }
         if (n_ready > 0 && ready[0].revents) {
             ready[0].fd = more(child->err, data, sizeof data, &bytes) ? child->err : -1;
-            if (status == SC_OK && !child->given_up) { /* an mpirun that is told to end amid ending crashes, at length */
+            if (status == SC_OK &&
+                !child->given_up) { /* an mpirun that is told to end amid ending crashes, at length */
                 sc_mpirun_output_feed(&output, data, bytes);
             }
         }

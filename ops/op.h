@@ -87,7 +87,10 @@ enum sc_op_flag {
     SC_OP_IN_PLACE = 4, /* out[0] may have the memory of in[0] when their bytes are equal and in[0] dies here */
     SC_OP_RANDOM = 8, /* draws from call->random */
     SC_OP_STATE = 16, /* takes and gives SC_KIND_STATE in place of its cache tensors */
-    SC_OP_ROW_MIXING = 32 /* a row's result depends on other rows of the batch */
+    SC_OP_ROW_MIXING = 32, /* a row's result depends on other rows of the batch */
+    SC_OP_TICKS =
+        64 /* all that takes long is parts of sc_team_for under half a millisecond, for all but extreme dims, or
+                        bodies. Large work of other operators is done while worker 0 looks after messages */
 };
 
 struct sc_op {

@@ -215,8 +215,8 @@ static enum sc_status params_shift(
 
 #define ROW(op, version, how, inference, flag)                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | (flag), .params = how, .infer = inference,   \
-        .run = run_binary                                                                                              \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | (flag), .params = how,         \
+        .infer = inference, .run = run_binary                                                                          \
     }
 #define NEW(op, version, name) ROW(op, version, params_##name, infer_arithmetic, SC_OP_IN_PLACE)
 #define OLD(op, version, name) ROW(op, version, old_params_##name, infer_arithmetic, SC_OP_IN_PLACE)

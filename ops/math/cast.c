@@ -309,7 +309,7 @@ static void run_bit_cast(const struct sc_call *call)
 
 #define ROW(op, version, how)                                                                                          \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = how,               \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE, .params = how, \
         .infer = infer_cast, .resolve = resolve_cast, .run = run_cast                                                  \
     }
 
@@ -333,7 +333,7 @@ const struct sc_op sc_ops_math_cast[] = {
     {.domain = "",
         .name = "BitCast",
         .since = 26,
-        .flags = SC_OP_PURE | SC_OP_IN_PLACE,
+        .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,
         .params = params_bit_cast,
         .infer = infer_bit_cast,
         .run = run_bit_cast},

@@ -82,8 +82,8 @@ static void run_clip(const struct sc_call *call)
 
 #define ROW(version, how)                                                                                              \
     {                                                                                                                  \
-        .domain = "", .name = "Clip", .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = how,           \
-        .infer = infer_clip, .run = run_clip                                                                           \
+        .domain = "", .name = "Clip", .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,            \
+        .params = how, .infer = infer_clip, .run = run_clip                                                            \
     }
 
 const struct sc_op sc_ops_math_clip[] = {

@@ -118,8 +118,8 @@ static void run_pow(const struct sc_call *call)
 
 #define ROW(version, how)                                                                                              \
     {                                                                                                                  \
-        .domain = "", .name = "Pow", .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = how,            \
-        .infer = infer_pow, .run = run_pow, .cost = sc_cost_transcendental                                             \
+        .domain = "", .name = "Pow", .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,             \
+        .params = how, .infer = infer_pow, .run = run_pow, .cost = sc_cost_transcendental                              \
     }
 
 const struct sc_op sc_ops_math_pow[] = {

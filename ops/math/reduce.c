@@ -230,7 +230,7 @@ KIND(sum_square, STEP_SQUARE, LAST_NOTHING)
 
 #define ROW(op, version, kind)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE, .params = params_##kind,                      \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_##kind,        \
         .infer = infer_reduce, .scratch = scratch_reduce, .resolve = resolve_reduce, .run = run_reduce,                \
         .cost = cost_reduce                                                                                            \
     }

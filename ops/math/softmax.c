@@ -210,8 +210,9 @@ KIND(hardmax, KIND_HARDMAX)
 
 #define ROW(op, version, kind)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = params_##kind,     \
-        .infer = infer_softmax, .scratch = scratch_softmax, .run = run_softmax, .cost = cost_softmax                   \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,                \
+        .params = params_##kind, .infer = infer_softmax, .scratch = scratch_softmax, .run = run_softmax,               \
+        .cost = cost_softmax                                                                                           \
     }
 
 const struct sc_op sc_ops_math_softmax[] = {

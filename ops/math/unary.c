@@ -290,17 +290,17 @@ static void run_unary(const struct sc_call *call)
 
 #define CHEAP(op, version, function)                                                                                   \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = params_##function, \
-        .infer = infer_same, .run = run_unary                                                                          \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,                \
+        .params = params_##function, .infer = infer_same, .run = run_unary                                             \
     }
 #define ROW(op, version, function)                                                                                     \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_IN_PLACE, .params = params_##function, \
-        .infer = infer_same, .run = run_unary, .cost = sc_cost_transcendental                                          \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,                \
+        .params = params_##function, .infer = infer_same, .run = run_unary, .cost = sc_cost_transcendental             \
     }
 #define TEST(op, version, function)                                                                                    \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE, .params = params_##function,                  \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_##function,    \
         .infer = infer_bool, .run = run_unary                                                                          \
     }
 

@@ -59,8 +59,8 @@ static void cost_fold(const struct sc_infer *infer, struct sc_cost *cost)
 /* Not in place: with several rounds the output is read while inputs are still to come. */
 #define ROW(op, version, function)                                                                                     \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE, .infer = infer_fold, .run = function,         \
-        .cost = cost_fold                                                                                              \
+        .domain = "", .name = op, .since = version, .flags = SC_OP_PURE | SC_OP_TICKS, .infer = infer_fold,            \
+        .run = function, .cost = cost_fold                                                                             \
     }
 
 const struct sc_op sc_ops_math_variadic[] = {

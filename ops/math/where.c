@@ -58,8 +58,8 @@ static void run_where(const struct sc_call *call)
 
 #define WHERE(version)                                                                                                 \
     {                                                                                                                  \
-        .domain = "", .name = "Where", .since = version, .flags = SC_OP_PURE, .strided = 7, .infer = infer_where,      \
-        .run = run_where                                                                                               \
+        .domain = "", .name = "Where", .since = version, .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 7,              \
+        .infer = infer_where, .run = run_where                                                                         \
     }
 
 const struct sc_op sc_ops_math_where[] = {WHERE(9), WHERE(16), {.name = NULL}};

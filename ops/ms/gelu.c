@@ -107,7 +107,7 @@ static void run_gelu(const struct sc_call *call)
 
 #define MS(op)                                                                                                         \
     {                                                                                                                  \
-        .domain = "com.microsoft", .name = #op, .since = 1, .flags = SC_OP_PURE | SC_OP_IN_PLACE,                      \
+        .domain = "com.microsoft", .name = #op, .since = 1, .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_IN_PLACE,        \
         .params = params_gelu, .infer = infer_gelu, .scratch = scratch_gelu, .run = run_gelu                           \
     }
 

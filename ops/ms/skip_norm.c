@@ -367,7 +367,7 @@ static void run_simplified(const struct sc_call *call)
 
 #define MS(op, infer_fn, scratch_fn, resolve_fn, run_fn)                                                               \
     {                                                                                                                  \
-        .domain = "com.microsoft", .name = #op, .since = 1, .flags = SC_OP_PURE, .params = params_norm,                \
+        .domain = "com.microsoft", .name = #op, .since = 1, .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_norm,  \
         .infer = infer_fn, .scratch = scratch_fn, .resolve = resolve_fn, .run = run_fn                                 \
     }
 
@@ -378,7 +378,7 @@ const struct sc_op sc_ops_ms_skip_norm[] = {
     {.domain = "",
         .name = "SimplifiedLayerNormalization",
         .since = 1,
-        .flags = SC_OP_PURE,
+        .flags = SC_OP_PURE | SC_OP_TICKS,
         .params = params_norm,
         .infer = infer_simplified,
         .scratch = scratch_simplified,

@@ -333,8 +333,8 @@ static void cost_attention(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define ATTENTION(version)                                                                                             \
     {                                                                                                                  \
-        .domain = "", .name = "Attention", .since = (version), .flags = SC_OP_PURE | SC_OP_STATE, .strided = 0x3f,     \
-        .params = params_attention, .infer = infer_attention, .scratch = sc_attention_op_scratch,                      \
+        .domain = "", .name = "Attention", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_STATE,        \
+        .strided = 0x3f, .params = params_attention, .infer = infer_attention, .scratch = sc_attention_op_scratch,     \
         .resolve = resolve_attention, .run = sc_attention_op_run, .cost = cost_attention                               \
     }
 

@@ -293,8 +293,8 @@ static void run_batch(const struct sc_call *call)
 
 #define ROW(op, version, more, params_fn, run_fn)                                                                      \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | (more), .params = params_fn,              \
-        .infer = infer_channel, .scratch = scratch_channel, .run = run_fn                                              \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS | (more),                     \
+        .params = params_fn, .infer = infer_channel, .scratch = scratch_channel, .run = run_fn                         \
     }
 
 const struct sc_op sc_ops_nn_channel_norm[] = {

@@ -298,9 +298,9 @@ static void cost_gemm(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define GEMM(version)                                                                                                  \
     {                                                                                                                  \
-        .domain = "", .name = "Gemm", .since = (version), .flags = SC_OP_PURE, .strided = 2, .params = params_gemm,    \
-        .infer = infer_gemm, .prepare = prepare_gemm, .pack = pack_gemm, .scratch = scratch_gemm, .run = run_gemm,     \
-        .cost = cost_gemm                                                                                              \
+        .domain = "", .name = "Gemm", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 2,             \
+        .params = params_gemm, .infer = infer_gemm, .prepare = prepare_gemm, .pack = pack_gemm,                        \
+        .scratch = scratch_gemm, .run = run_gemm, .cost = cost_gemm                                                    \
     }
 
 const struct sc_op sc_ops_nn_gemm[] = {GEMM(1), GEMM(6), GEMM(7), GEMM(9), GEMM(11), GEMM(13), {.name = NULL}};

@@ -176,8 +176,8 @@ static void run_sample(const struct sc_call *call)
 
 #define ROW(version)                                                                                                   \
     {                                                                                                                  \
-        .domain = "", .name = "GridSample", .since = (version), .flags = SC_OP_PURE, .params = params_sample,          \
-        .infer = infer_sample, .resolve = resolve_sample, .run = run_sample                                            \
+        .domain = "", .name = "GridSample", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS,                     \
+        .params = params_sample, .infer = infer_sample, .resolve = resolve_sample, .run = run_sample                   \
     }
 
 const struct sc_op sc_ops_nn_grid_sample[] = {ROW(16), ROW(20), ROW(22), {.name = NULL}};

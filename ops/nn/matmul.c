@@ -249,7 +249,7 @@ static void cost_matmul(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define MATMUL(version)                                                                                                \
     {                                                                                                                  \
-        .domain = "", .name = "MatMul", .since = (version), .flags = SC_OP_PURE, .strided = 2,                         \
+        .domain = "", .name = "MatMul", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 2,           \
         .infer = sc_matmul_infer, .prepare = prepare_matmul, .pack = pack_matmul, .scratch = sc_matmul_scratch,        \
         .run = sc_matmul_run, .cost = cost_matmul                                                                      \
     }

@@ -121,6 +121,30 @@ static void run_blas(const struct sc_product *p, void *scratch)
     }
 }
 
+struct run {
+    const struct sc_product *product;
+    const struct sc_kernels *kernels;
+    struct sc_team *team;
+    void *scratch;
+};
+
+static enum sc_status run_way(void *arg)
+{
+    const struct run *run = arg;
+    if (run->product->way == SC_PRODUCT_BLAS) {
+        run_blas(run->product, run->scratch);
+    } else {
+        run_own(run->product, run->kernels, run->team, run->scratch);
+    }
+    return SC_OK;
+}
+
+/* BLAS does it in one call, and no part of our own is shorter than one chain down K. */
+static bool has_long_parts(const struct sc_product *p)
+{
+    return p->K >= 1 << 20 || (p->way == SC_PRODUCT_BLAS && (double)p->M * (double)p->N * (double)p->K >= 1 << 24);
+}
+
 void sc_product_run(
     const struct sc_product *product, const struct sc_kernels *kernels, struct sc_team *team, void *scratch)
 {
@@ -131,18 +155,13 @@ void sc_product_run(
         memset(product->c, 0, (size_t)(product->M * product->N) * sc_type_bytes(product->type));
         return;
     }
-    switch (product->way) {
-    case SC_PRODUCT_PACKED:
-    case SC_PRODUCT_PACK:
-        run_own(product, kernels, team, scratch);
-        break;
-    case SC_PRODUCT_BLAS:
-        run_blas(product, scratch);
-        break;
-    case SC_PRODUCT_PLAIN: {
+    struct run run = {product, kernels, team, scratch};
+    if (product->way == SC_PRODUCT_PLAIN) {
         struct sc_product plain = *product;
         sc_team_for(team, plain.M, plain_row, &plain);
-        break;
-    }
+    } else if (has_long_parts(product)) {
+        (void)sc_team_relieve(team, run_way, &run); /* cannot fail */
+    } else {
+        (void)run_way(&run);
     }
 }

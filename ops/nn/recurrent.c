@@ -205,7 +205,7 @@ static void cost_recurrent(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define ROW(op, version)                                                                                               \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE, .params = params_recurrent,                \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_recurrent,  \
         .infer = infer_recurrent, .scratch = sc_recurrent_scratch, .resolve = resolve_recurrent,                       \
         .run = sc_recurrent_run, .cost = cost_recurrent                                                                \
     }

@@ -325,9 +325,9 @@ static void cost_resize(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define ROW(op, version, read)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = op, .since = (version), .flags = SC_OP_PURE, .params = (read), .infer = infer_resize,    \
-        .prepare = prepare_resize, .scratch = sc_resize_scratch, .resolve = sc_resolve_by_infer, .run = sc_resize_run, \
-        .cost = cost_resize                                                                                            \
+        .domain = "", .name = op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = (read),             \
+        .infer = infer_resize, .prepare = prepare_resize, .scratch = sc_resize_scratch,                                \
+        .resolve = sc_resolve_by_infer, .run = sc_resize_run, .cost = cost_resize                                      \
     }
 
 const struct sc_op sc_ops_nn_resize[] = {

@@ -347,7 +347,7 @@ static void run_integer(const struct sc_call *call)
 
 #define ROW(op, version, params_fn)                                                                                    \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE, .params = params_fn,                       \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_fn,         \
         .infer = infer_integer, .scratch = scratch_integer, .resolve = resolve_integer, .run = run_integer             \
     }
 

@@ -239,7 +239,7 @@ static void run_dynamic(const struct sc_call *call)
 
 #define ROW(op, version)                                                                                               \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE, .params = params_linear,                   \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_linear,     \
         .infer = infer_linear, .resolve = sc_resolve_by_infer, .run = run_linear                                       \
     }
 
@@ -263,7 +263,7 @@ const struct sc_op sc_ops_quant_linear[] = {
     {.domain = "",
         .name = "DynamicQuantizeLinear",
         .since = 11,
-        .flags = SC_OP_PURE | SC_OP_ROW_MIXING,
+        .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_ROW_MIXING,
         .infer = infer_dynamic,
         .run = run_dynamic},
     {.name = NULL},

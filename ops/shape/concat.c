@@ -235,13 +235,13 @@ static void run_split(const struct sc_call *call)
 
 #define CONCAT(version)                                                                                                \
     {                                                                                                                  \
-        .domain = "", .name = "Concat", .since = (version), .flags = SC_OP_PURE, .strided = ~0U,                       \
+        .domain = "", .name = "Concat", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = ~0U,         \
         .params = params_concat, .infer = infer_concat, .run = run_concat                                              \
     }
 #define SPLIT(version)                                                                                                 \
     {                                                                                                                  \
-        .domain = "", .name = "Split", .since = (version), .flags = SC_OP_PURE, .strided = 1, .params = params_split,  \
-        .infer = infer_split, .resolve = resolve_split, .run = run_split                                               \
+        .domain = "", .name = "Split", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 1,            \
+        .params = params_split, .infer = infer_split, .resolve = resolve_split, .run = run_split                       \
     }
 
 const struct sc_op sc_ops_shape_concat[] = {

@@ -164,8 +164,8 @@ static void run_reverse(const struct sc_call *call)
 
 #define DEPTH(op, version)                                                                                             \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE, .strided = 1, .params = params_depth,      \
-        .infer = infer_depth, .run = run_depth                                                                         \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 1,                \
+        .params = params_depth, .infer = infer_depth, .run = run_depth                                                 \
     }
 #define REVERSE(version)                                                                                               \
     {                                                                                                                  \

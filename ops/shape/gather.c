@@ -160,7 +160,7 @@ static void run_gather_elements(const struct sc_call *call)
 
 #define GATHER(version)                                                                                                \
     {                                                                                                                  \
-        .domain = "", .name = "Gather", .since = (version), .flags = SC_OP_PURE, .params = params_axis,                \
+        .domain = "", .name = "Gather", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_axis,  \
         .infer = infer_gather, .resolve = resolve_indices, .run = run_gather                                           \
     }
 #define GATHER_ELEMENTS(version)                                                                                       \

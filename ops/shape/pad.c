@@ -315,8 +315,9 @@ static void run_crop(const struct sc_call *call)
 
 #define PAD(version)                                                                                                   \
     {                                                                                                                  \
-        .domain = "", .name = "Pad", .since = (version), .flags = SC_OP_PURE, .strided = 1, .params = params_pad,      \
-        .infer = infer_pad, .scratch = scratch_pad, .resolve = sc_resolve_by_infer, .run = run_pad                     \
+        .domain = "", .name = "Pad", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 1,              \
+        .params = params_pad, .infer = infer_pad, .scratch = scratch_pad, .resolve = sc_resolve_by_infer,              \
+        .run = run_pad                                                                                                 \
     }
 
 const struct sc_op sc_ops_shape_pad[] = {
@@ -333,7 +334,7 @@ const struct sc_op sc_ops_shape_pad[] = {
     {.domain = "",
         .name = "CenterCropPad",
         .since = 18,
-        .flags = SC_OP_PURE,
+        .flags = SC_OP_PURE | SC_OP_TICKS,
         .strided = 1,
         .params = params_crop,
         .infer = infer_crop,

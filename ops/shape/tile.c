@@ -97,8 +97,8 @@ static void run_tile(const struct sc_call *call)
 
 #define TILE(version)                                                                                                  \
     {                                                                                                                  \
-        .domain = "", .name = "Tile", .since = (version), .flags = SC_OP_PURE, .strided = 1, .infer = infer_tile,      \
-        .resolve = sc_resolve_by_infer, .run = run_tile                                                                \
+        .domain = "", .name = "Tile", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 1,             \
+        .infer = infer_tile, .resolve = sc_resolve_by_infer, .run = run_tile                                           \
     }
 
 const struct sc_op sc_ops_shape_tile[] = {TILE(1), TILE(6), TILE(13), {.name = NULL}};

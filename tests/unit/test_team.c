@@ -134,6 +134,72 @@ static void progress_is_made_between_parts(void **state)
     }
 }
 
+/* Work without parts, 50 ms of it by the clock; then a loop of the team, and work within work. */
+static enum sc_status be_long(void *arg)
+{
+    (void)arg;
+    const int64_t until = sc_clock_ns() + 50000000;
+    while (sc_clock_ns() < until) { }
+    return SC_OK;
+}
+
+struct within {
+    struct sc_team *team;
+    struct tally tally;
+};
+
+static enum sc_status use_the_team(void *arg)
+{
+    struct within *within = arg;
+    sc_team_for(within->team, 100, count_part, &within->tally);
+    return sc_fail(SC_LIMIT, "said by another thread");
+}
+
+static enum sc_status go_within(void *arg)
+{
+    return sc_team_relieve(((struct within *)arg)->team, use_the_team, arg);
+}
+
+static enum sc_status be_stuck(void *arg)
+{
+    (void)arg;
+    sc_clock_sleep_ns(50000000);
+    return SC_OK;
+}
+
+static void progress_is_made_while_work_without_parts_goes_on(void **state)
+{
+    (void)state;
+    for (int n_workers = 1; n_workers <= 2; n_workers++) {
+        struct within within = {.tally = {.n_workers = n_workers}};
+        int runs[100] = {0};
+        within.tally.runs = runs;
+        assert_int_equal(sc_team_create(&(struct sc_team_options){.n_workers = n_workers}, &within.team), SC_OK);
+        sc_team_set_progress(within.team, count_progress, &within.tally);
+        assert_int_equal(sc_team_relieve(within.team, be_long, &within.tally), SC_OK);
+        assert_true(within.tally.n_progress > 0);
+        assert_int_equal(sc_team_relieve(within.team, go_within, &within), SC_LIMIT);
+        assert_string_equal(sc_error_last()->text, "said by another thread");
+        for (int i = 0; i < 100; i++) {
+            assert_int_equal(runs[i], 1);
+        }
+        sc_team_free(within.team);
+    }
+}
+
+static void stuck_work_does_not_look_alive(void **state)
+{
+    (void)state;
+    struct tally tally = {.n_workers = 1};
+    struct sc_team *team = NULL;
+    assert_int_equal(sc_team_create(&(struct sc_team_options){.n_workers = 1}, &team), SC_OK);
+    sc_team_set_progress(team, count_progress, &tally);
+    assert_int_equal(sc_team_relieve(team, be_stuck, NULL), SC_OK);
+    assert_true(tally.n_progress <= 2); /* of 100 looks: only where it went to sleep */
+    assert_int_equal(sc_team_relieve(NULL, be_stuck, NULL), SC_OK);
+    sc_team_free(team);
+}
+
 static void mark_worker(void *arg, int worker)
 {
     ((_Atomic int *)arg)[worker]++;
@@ -170,6 +236,8 @@ int main(void)
         cmocka_unit_test(two_workers_run_at_the_same_time),
         cmocka_unit_test(a_null_team_runs_in_the_caller),
         cmocka_unit_test(progress_is_made_between_parts),
+        cmocka_unit_test(progress_is_made_while_work_without_parts_goes_on),
+        cmocka_unit_test(stuck_work_does_not_look_alive),
         cmocka_unit_test(on_start_has_run_once_on_each_worker),
         cmocka_unit_test(a_size_out_of_range_is_refused),
     };
