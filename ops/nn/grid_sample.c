@@ -56,9 +56,9 @@ static enum sc_status check_mode(const struct sc_infer *infer)
 {
     const struct params *p = infer->params;
     const struct sc_fact *x = infer->in[0];
-    if (x->type != SC_TYPE_NONE && !sc_convertible(x->type) && p->mode != SC_SAMPLE_NEAREST) {
-        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "%s can be taken from the nearest pixel alone",
-            sc_type_name(x->type));
+    if (x->type == SC_STRING && p->mode != SC_SAMPLE_NEAREST) {
+        return sc_node_fail(
+            infer->graph, infer->node, SC_UNSUPPORTED, "strings can be taken from the nearest pixel alone");
     }
     if (x->rank >= 0 && (x->rank < 3 || !sc_sampling_fits(p->mode, x->rank - 2))) {
         return sc_node_fail(infer->graph, infer->node, x->rank < 3 ? SC_BAD_INPUT : SC_LIMIT,
@@ -117,25 +117,44 @@ static double place(const struct job *job, double x, int64_t dim)
     return (double)(job->sampling.align_corners ? f / 2.0F * (float)(dim - 1) : (f * (float)dim - 1.0F) / 2.0F);
 }
 
-static void write_point(const struct job *job, const struct sc_taps *taps, int64_t picture, int64_t point)
+/* A complex number is two. */
+static struct sc_tensor as_numbers(const struct sc_tensor *tensor, int *a_number)
+{
+    struct sc_tensor numbers = *tensor;
+    *a_number = tensor->type == SC_C64 || tensor->type == SC_C128 ? 2 : 1;
+    numbers.type = *a_number == 1 ? tensor->type : tensor->type == SC_C64 ? SC_F32 : SC_F64;
+    return numbers;
+}
+
+static void write_nearest(const struct job *job, const struct sc_taps *taps, int64_t from, int64_t to)
 {
     const size_t bytes = sc_type_bytes(job->x->type);
+    void *at = sc_at(job->y->data, to, bytes);
+    const struct sc_string nothing = {"", 0};
+    memset(at, 0, bytes);
+    const void *outside = job->x->type == SC_STRING ? (const void *)&nothing : at;
+    memmove(at, taps->n ? sc_const_at(job->x->data, from + taps->at[0], bytes) : outside, bytes);
+}
+
+static void write_sum(const struct job *job, const struct sc_taps *taps, int64_t from, int64_t to)
+{
+    int n;
+    const struct sc_tensor x = as_numbers(job->x, &n), y = as_numbers(job->y, &n);
+    for (int i = 0; i < n; i++) {
+        double sum = 0.0;
+        for (int t = 0; t < taps->n; t++) {
+            sum += taps->weight[t] * sc_number_at(&x, (from + taps->at[t]) * n + i);
+        }
+        sc_number_put(&y, to * n + i, sum);
+    }
+}
+
+static void write_point(const struct job *job, const struct sc_taps *taps, int64_t picture, int64_t point)
+{
     for (int64_t c = 0; c < job->n_channels; c++) {
         const int64_t from = (picture * job->n_channels + c) * job->plane;
         const int64_t to = (picture * job->n_channels + c) * job->n_points + point;
-        if (job->sampling.mode == SC_SAMPLE_NEAREST) {
-            void *at = sc_at(job->y->data, to, bytes);
-            const struct sc_string nothing = {"", 0};
-            memset(at, 0, bytes);
-            const void *outside = job->x->type == SC_STRING ? (const void *)&nothing : at;
-            memmove(at, taps->n ? sc_const_at(job->x->data, from + taps->at[0], bytes) : outside, bytes);
-            continue;
-        }
-        double sum = 0.0;
-        for (int t = 0; t < taps->n; t++) {
-            sum += taps->weight[t] * sc_number_at(job->x, from + taps->at[t]);
-        }
-        sc_number_put(job->y, to, sum);
+        (job->sampling.mode == SC_SAMPLE_NEAREST ? write_nearest : write_sum)(job, taps, from, to);
     }
 }
 

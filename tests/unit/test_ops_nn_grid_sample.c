@@ -84,6 +84,19 @@ static void volumes_and_points_that_are_no_numbers(void **state)
     op_close(&t);
 }
 
+static void complex_numbers_are_weighed_as_two(void **state)
+{
+    (void)state;
+    static const float numbers[4] = {1, -2, 3, 6}, want[4] = {2, 2, 1.5F, 3};
+    struct op_test t;
+    op_open(&t, "", "GridSample", 20);
+    op_in_raw(&t, SC_C64, OP_DIMS(1, 1, 2), numbers);
+    op_in(&t, SC_F32, OP_DIMS(1, 2, 1), OP_VALUES(0, 1)); /* between both, and half outside */
+    op_passes(&t, 1);
+    op_gives_raw(&t, 0, SC_C64, OP_DIMS(1, 1, 2), want);
+    op_close(&t);
+}
+
 static void strings_have_nearest_pixels(void **state)
 {
     (void)state;
@@ -95,7 +108,7 @@ static void strings_have_nearest_pixels(void **state)
         op_in_strings(&t, OP_DIMS(1, 1, 2), words);
         op_in(&t, SC_F32, OP_DIMS(1, 3, 1), OP_VALUES(0.5, -0.5, 7));
         if (linear) {
-            op_fails(&t, 1, SC_UNSUPPORTED, "node 'n' (GridSample): string can be taken from the nearest pixel alone");
+            op_fails(&t, 1, SC_UNSUPPORTED, "node 'n' (GridSample): strings can be taken from the nearest pixel alone");
         } else {
             op_passes(&t, 1);
             op_gives_strings(&t, 0, OP_DIMS(1, 1, 3), (const char *const[]){"b", "a", ""});
@@ -165,6 +178,7 @@ int main(void)
         cmocka_unit_test(cubic_takes_four_pixels),
         cmocka_unit_test(corners_are_edges_else),
         cmocka_unit_test(volumes_and_points_that_are_no_numbers),
+        cmocka_unit_test(complex_numbers_are_weighed_as_two),
         cmocka_unit_test(strings_have_nearest_pixels),
         cmocka_unit_test(threads_share_points_out),
         cmocka_unit_test(what_does_not_fit_is_refused),
