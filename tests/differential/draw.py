@@ -21,15 +21,17 @@ class Case:
 
     rule: a function of the inputs, floats widened to f64, that gives the outputs as the clause says; None where only
     peers judge. error: how many units in the last place the result may be from the rule's, rounded to its type.
-    output_types: where they are no type parameters of the row's, as in variadic outputs of mixed types.
+    input_types, output_types: where they are no type parameters of the row's, as in variadic ones of mixed types.
     outer: {name: (type, value)} of graph inputs that bodies read.
+    before: nodes of the same graph, which read inputs by their names, x0, x1 and so on.
     statistics: for what is drawn at random, a function of the outputs that says what is wrong with them, or None.
     """
 
-    def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), statistics=None, output_types=None,
-                 outer=None, **attributes):
+    def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), statistics=None, input_types=None,
+                 output_types=None, outer=None, before=(), **attributes):
         self.inputs, self.outputs, self.rule, self.error = list(inputs), outputs, rule, error
-        self.statistics, self.output_types, self.outer = statistics, output_types, outer or {}
+        self.statistics, self.input_types, self.output_types = statistics, input_types, output_types
+        self.outer, self.before = outer or {}, list(before)
         self.constants = set(constants)  # inputs that are initializers, by index
         self.attributes = {name: value for name, value in attributes.items() if value is not None}
 

@@ -46,7 +46,7 @@ def model_of(row, case, in_types, out_types):
     given = {name: (in_types[i], case.inputs[i]) for i, name in enumerate(names) if name and i not in case.constants}
     given |= case.outer
     graph = helper.make_graph(
-        [node], str(row), [value_info(name, kind) for name, (kind, _) in given.items()],
+        [*case.before, node], str(row), [value_info(name, kind) for name, (kind, _) in given.items()],
         [value_info(name, kind) for name, kind in zip(outs, out_types)],
         [constant(names[i], case.inputs[i]) for i in sorted(case.constants) if names[i]])
     opsets = [helper.make_opsetid(row.domain, row.since)]

@@ -3,7 +3,9 @@
 import itertools
 
 import numpy as np
+from onnx import helper, numpy_helper
 
+import schema
 from draw import Case, Impossible, recipe
 
 
@@ -450,3 +452,39 @@ def attention(d):
 
     return Case(q, k, v, mask, pk, pv, rule=rule, error=64, is_causal=causal, scale=scale, softcap=softcap,
                 q_num_heads=heads if flat else None, kv_num_heads=kv_heads if flat else None)
+
+
+def modifier(kind, name, step, otherwise):
+    """A graph of one node on the scores or weights, and the same in numpy; or neither."""
+    if step is None:
+        return None, otherwise
+    op, value, function = step
+    element = schema.element(kind)
+    node = helper.make_node(op, ["s"] if value is None else ["s", "v"], ["t"])
+    constants = [] if value is None else [numpy_helper.from_array(np.array(value, schema.numpy_type(kind)), "v")]
+    return helper.make_graph([node], name, [helper.make_tensor_value_info("s", element, None)],
+                             [helper.make_tensor_value_info("t", element, None)], constants), function
+
+
+@recipe("FlexAttention", domain="ai.onnx.preview")
+def flex_attention(d):
+    batch, kv_heads, q_len, kv_len, group = d.int(1, 2), d.int(1, 2), d.int(1, 4), d.pick(1, 2, 5, 70), d.int(1, 2)
+    width, v_width = d.int(1, 5), d.int(1, 5)
+    q = d.values("T1", [batch, kv_heads * group, q_len, width], -2, 2)
+    k, v = (d.values("T1", [batch, kv_heads, kv_len, n], -2, 2) for n in (width, v_width))
+    kind = "double" if d.types["T1"] == "double" else "float"
+    scale = d.pick(None, 0.25)
+    scores, of_scores = modifier(kind, "scores", d.pick(
+        None, ("Tanh", None, np.tanh), ("Mul", 0.5, lambda s: s * 0.5), ("Add", -1.0, lambda s: s - 1)), lambda s: s)
+    weights, of_weights = modifier(kind, "weights", d.pick(
+        None, ("Mul", 2.0, lambda p: p * 2), ("Sqrt", None, np.sqrt)), lambda p: p)
+
+    def rule(q, k, v):
+        k, v = (np.repeat(t, group, 1) for t in (k, v))
+        s = of_scores(q @ k.transpose(0, 1, 3, 2) * (1 / np.sqrt(width) if scale is None else scale))
+        e = np.exp(s - s.max(-1, keepdims=True))
+        return of_weights(e / e.sum(-1, keepdims=True)) @ v
+
+    half = d.types["T1"] in {"float16", "bfloat16"}
+    return Case(q, k, v, rule=rule, error=64, scale=scale, score_mod=scores, prob_mod=weights,
+                softmax_precision=1 if half else None)
