@@ -14,6 +14,7 @@ enum sc_wire_kind {
     SC_WIRE_POISON, /* a failed microbatch: body is a struct sc_error; same path as data */
     SC_WIRE_TOKEN, /* sampled ids, last stage to first */
     SC_WIRE_CONTROL, /* small commands between sessions */
+    SC_WIRE_STATE, /* what slots hold, asked for, given and told between rank 0 and the owners */
     SC_WIRE_END /* no more microbatches */
 };
 

@@ -26,7 +26,7 @@ static enum sc_status find_places(struct sc_session *session, struct sc_pair_pla
     }
     for (int p = 0; p < n_pairs; p++) {
         const int stage = sc_session_pair_stage(session, p);
-        places[p] = (struct sc_pair_place){.rank = session->plan->stages[stage].ranks[0]};
+        places[p].rank = stage < 0 ? 0 : session->plan->stages[stage].ranks[0];
         for (int s = 0; s < session->n_stages; s++) {
             if (session->stages[s].index == stage) {
                 places[p].store = session->stages[s].store;

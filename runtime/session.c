@@ -211,6 +211,10 @@ void sc_session_close(struct sc_session *session)
     }
     sc_watchdog_detach(session->options.watchdog);
     sc_world_away(session->world, true);
+    for (; session->n_mail > 0; session->n_mail--) {
+        struct sc_mail *mail = &session->mail[session->mail_head++ % SC_MAIL];
+        sc_link_give_back(mail->link, &mail->received);
+    }
     for (int e = 0; e < session->n_edges && session->edges; e++) {
         while (session->edges[e].count > 0) {
             sc_edge_pop(&session->edges[e]);

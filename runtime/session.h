@@ -131,6 +131,20 @@ enum sc_status sc_session_serve(struct sc_session *session);
  * world; after another failure, which all ranks have, the session can only be closed. */
 enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path);
 
+/* Rank 0, while the others serve and no microbatch of the slot is in flight. What a slot holds of a pair (an index of
+ * options.pairs), wherever it lies: the dense tensor that the model's file declares, [1, heads, length, width] where it is
+ * kept in pages, read and written in order, in pieces of any size. To write a slot: drop it, then for each pair expect,
+ * then write all elements. Memory here does not grow with the state. Errors are those of runtime/state.h, and the session
+ * goes on after them. */
+enum sc_status sc_session_state_shape(
+    struct sc_session *session, int pair, int slot, struct sc_tensor *shape, int64_t *length);
+enum sc_status sc_session_state_read(struct sc_session *session, int pair, int slot, int64_t at, int64_t n, void *to);
+enum sc_status sc_session_state_drop(struct sc_session *session, int slot);
+enum sc_status sc_session_state_expect(
+    struct sc_session *session, int pair, int slot, const struct sc_tensor *shape, int64_t length);
+enum sc_status sc_session_state_write(
+    struct sc_session *session, int pair, int slot, int64_t at, int64_t n, const void *from);
+
 /* Every rank's report to rank 0 (reports[world size] there, NULL elsewhere); collective, after serve or the last next.
  */
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports);

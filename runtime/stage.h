@@ -9,6 +9,7 @@
 
 #define SC_EDGE_QUEUE 64 /* messages that wait at the consumer's end of an edge; a power of two */
 #define SC_MAX_WINDOW 32
+#define SC_MAIL 8 /* messages about states that wait; a power of two, more than are ever asked at once */
 
 /* One edge of the plan as this rank sees it. Messages of an edge arrive in order; those not yet used wait in the ring.
  */
@@ -23,6 +24,12 @@ struct sc_edge {
     struct sc_wire_header header;
     struct sc_value *values; /* plan->n_values of them, or 1 for a tail's */
     struct sc_arena arena;
+};
+
+/* A message about a state: a question, or on rank 0 an answer. */
+struct sc_mail {
+    struct sc_link *link;
+    struct sc_received received;
 };
 
 /* Where input i of a stage's program comes from. */
@@ -88,6 +95,8 @@ struct sc_session {
     int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
     int64_t end_seq; /* other ranks: -1 until rank 0 said how many there were */
     int64_t replan_seq; /* the first microbatch of another plan, once rank 0 said so; else -1 */
+    struct sc_mail mail[SC_MAIL]; /* a ring */
+    unsigned mail_head, n_mail;
     int64_t sent_bytes, sent_messages;
     int64_t shown_ns; /* when options.show_tick was called last */
     struct sc_arena tail_arena;
@@ -107,6 +116,9 @@ enum sc_status sc_session_lay_out(struct sc_session *session);
 /* replan.c: whether all microbatches before another plan are through here; then follows rank 0 to it. Collective. */
 bool sc_session_replan_due(const struct sc_session *session);
 enum sc_status sc_session_follow_replan(struct sc_session *session);
+
+/* state_remote.c: answers the oldest question about a state that waits here. */
+enum sc_status sc_session_answer_state(struct sc_session *session);
 
 /* flow.c: tells the other ranks that there is an end, or another plan, after what was submitted. */
 enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind kind);

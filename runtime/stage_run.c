@@ -18,6 +18,17 @@ void sc_edge_pop(struct sc_edge *edge)
     edge->count--;
 }
 
+/* Questions about states for an owner, answers for rank 0, which has asked for them. */
+static enum sc_status keep_mail(struct sc_session *session, struct sc_link *link, struct sc_received *received)
+{
+    if (session->n_mail == SC_MAIL || (link->peer != 0 && sc_world_rank(session->world) != 0)) {
+        sc_link_give_back(link, received);
+        return sc_fail(SC_PEER, "rank %d sent a message about states that nobody asked for", link->peer);
+    }
+    session->mail[(session->mail_head + session->n_mail++) % SC_MAIL] = (struct sc_mail){link, *received};
+    return SC_OK;
+}
+
 /* Takes one message off a link and puts it where it belongs. */
 static enum sc_status route(struct sc_session *session, struct sc_link *link, struct sc_received *received)
 {
@@ -29,6 +40,9 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
         *(header.kind == SC_WIRE_END ? &session->end_seq : &session->replan_seq) = header.seq;
         sc_link_give_back(link, received);
         return SC_OK;
+    }
+    if (header.edge == -1 && (header.kind == SC_WIRE_STATE || header.kind == SC_WIRE_POISON)) {
+        return keep_mail(session, link, received);
     }
     struct sc_edge *edge = header.edge >= 0 && header.edge < session->n_edges ? &session->edges[header.edge] : NULL;
     if (!edge || edge->in != link || edge->count == SC_EDGE_QUEUE) {
@@ -247,6 +261,10 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
 {
     *did = false;
     SC_TRY(receive(session, did));
+    if (session->n_mail > 0 && sc_world_rank(session->world) != 0) {
+        *did = true;
+        return sc_session_answer_state(session);
+    }
     for (int s = session->n_stages - 1; s >= 0; s--) { /* later stages first: they free what earlier ones wait for */
         if (stage_ready(session, &session->stages[s])) {
             *did = true;
