@@ -10,6 +10,7 @@
 #include "decode/decoder_parts.h"
 #include "decode/last_row.h"
 #include "decode/rewrite.h"
+#include "decode/schedule.h"
 #include "ops/kernels/kernels.h"
 
 static int find_logits(const struct sc_graph *graph)
@@ -22,77 +23,135 @@ static int find_logits(const struct sc_graph *graph)
     return -1;
 }
 
-/* The last row of logits [1, n, vocabulary] as f32. */
-static enum sc_status last_row(struct sc_decoder *decoder, const struct sc_value *value, const float **row)
+/* The last token's row of logits [rows, n, vocabulary], for one of the rows. */
+static enum sc_status last_row(struct sc_decoder *decoder, const struct sc_tensor *logits, int r, const float **row)
 {
-    const struct sc_tensor *logits = &value->u.tensor;
-    if (value->kind != SC_KIND_TENSOR || logits->rank < 2 || logits->dims[logits->rank - 1] != decoder->n_vocabulary ||
-        sc_tensor_count(logits) < decoder->n_vocabulary) {
-        return sc_fail(SC_BAD_MODEL, "logits have dims other than [1, tokens, %lld]", (long long)decoder->n_vocabulary);
-    }
-    const int64_t at = sc_tensor_count(logits) - decoder->n_vocabulary;
+    const int64_t n_vocabulary = decoder->n_vocabulary, n = sc_tensor_count(logits) / logits->dims[0];
+    const int64_t at = (r + 1) * n - n_vocabulary;
     const struct sc_kernels *kernels = sc_kernels_at(SC_ISA_BASE);
+    *row = decoder->row;
     switch (logits->type) {
     case SC_F32:
         *row = (const float *)logits->data + at;
         return SC_OK;
     case SC_F16:
-        kernels->f16_to_f32((const uint16_t *)logits->data + at, decoder->row, decoder->n_vocabulary);
-        break;
+        kernels->f16_to_f32((const uint16_t *)logits->data + at, decoder->row, n_vocabulary);
+        return SC_OK;
     case SC_BF16:
-        kernels->bf16_to_f32((const uint16_t *)logits->data + at, decoder->row, decoder->n_vocabulary);
-        break;
+        kernels->bf16_to_f32((const uint16_t *)logits->data + at, decoder->row, n_vocabulary);
+        return SC_OK;
     default:
         return sc_fail(SC_UNSUPPORTED, "logits are %s, want float, float16 or bfloat16", sc_type_name(logits->type));
     }
-    *row = decoder->row;
+}
+
+static enum sc_status check_logits(const struct sc_decoder *decoder, const struct sc_value *value, int n_rows)
+{
+    const struct sc_tensor *logits = &value->u.tensor;
+    if (value->kind != SC_KIND_TENSOR || logits->rank < 2 || logits->dims[0] != n_rows ||
+        logits->dims[logits->rank - 1] != decoder->n_vocabulary || sc_tensor_count(logits) < n_rows ||
+        sc_tensor_count(logits) / n_rows < decoder->n_vocabulary) {
+        return sc_fail(
+            SC_BAD_MODEL, "logits have dims other than [%d, tokens, %lld]", n_rows, (long long)decoder->n_vocabulary);
+    }
     return SC_OK;
 }
 
-enum sc_status sc_decoder_draw(struct sc_decoder *decoder, const float *row, int slot, int64_t position, int64_t *token)
+static enum sc_status draw(struct sc_decoder *decoder, const struct sc_row *row, const float *logits, int64_t *token)
 {
-    return sc_sample(decoder->sampler, &decoder->options.sample, row, (uint64_t)slot, (uint64_t)position, token);
+    struct sc_row_note note;
+    memcpy(&note, row->note, sizeof note);
+    const struct sc_sample_options sample = {.temperature = note.temperature,
+        .top_k = note.top_k,
+        .top_p = note.top_p,
+        .min_p = note.min_p,
+        .penalty = 1,
+        .seed = note.seed};
+    return sc_sample(decoder->sampler, &sample, logits, note.request, (uint64_t)(row->pos + row->n_new), token);
 }
 
-/* Runs where the logits are: one token id, or the row itself, travels to rank 0. */
+static enum sc_want wanted(const struct sc_microbatch *microbatch)
+{
+    enum sc_want most = SC_WANT_NOTHING;
+    for (int r = 0; r < microbatch->n_rows; r++) {
+        struct sc_row_note note;
+        memcpy(&note, microbatch->rows[r].note, sizeof note);
+        most = note.want > (int32_t)most ? (enum sc_want)note.want : most;
+    }
+    return most;
+}
+
+/* A token id for each row, or the rows themselves: those travel to rank 0. */
+static enum sc_status reduce(struct sc_decoder *decoder, const struct sc_microbatch *microbatch,
+    const struct sc_tensor *logits, struct sc_arena *arena, struct sc_value *out)
+{
+    const enum sc_want want = wanted(microbatch);
+    const int64_t dims[2] = {microbatch->n_rows, decoder->n_vocabulary};
+    const bool home = want == SC_WANT_LOGITS;
+    out->kind = SC_KIND_TENSOR;
+    SC_TRY(sc_tensor_new(arena, home ? SC_F32 : SC_I64, home ? 2 : 1, dims, &out->u.tensor));
+    for (int r = 0; r < microbatch->n_rows; r++) {
+        const float *row;
+        int64_t *token = (int64_t *)out->u.tensor.data + r;
+        SC_TRY(last_row(decoder, logits, r, &row));
+        if (home) {
+            memcpy((float *)out->u.tensor.data + r * dims[1], row, (size_t)dims[1] * sizeof *row);
+        } else if (want == SC_WANT_TOKEN) {
+            SC_TRY(draw(decoder, &microbatch->rows[r], row, token));
+        } else {
+            *token = -1;
+        }
+    }
+    return SC_OK;
+}
+
+/* Runs where the logits are. */
 static enum sc_status tail(void *arg, const struct sc_microbatch *microbatch, int n, const int *graph_values,
     const struct sc_value *const *values, struct sc_arena *arena, struct sc_value *out)
 {
     struct sc_decoder *decoder = arg;
-    const float *row = NULL;
     for (int v = 0; v < n; v++) {
         if (graph_values[v] == decoder->logits) {
-            SC_TRY(last_row(decoder, values[v], &row));
+            SC_TRY(check_logits(decoder, values[v], microbatch->n_rows));
+            return reduce(decoder, microbatch, &values[v]->u.tensor, arena, out);
         }
     }
-    if (!row) {
-        return SC_OK;
+    return SC_OK;
+}
+
+/* No operator makes a row of what is in other rows: chunks of any size give the same bits. */
+static bool rows_are_exact(const struct sc_graph *graph)
+{
+    for (int n = 0; n < graph->n_nodes; n++) {
+        const struct sc_node *node = &graph->nodes[n];
+        const struct sc_op *op = node->dead ? NULL : sc_op_find(node->domain, node->op, node->version);
+        if (op && (op->flags & SC_OP_ROW_MIXING)) {
+            return false;
+        }
     }
-    out->kind = SC_KIND_TENSOR;
-    if (decoder->options.logits_home) {
-        SC_TRY(sc_tensor_new(arena, SC_F32, 1, &decoder->n_vocabulary, &out->u.tensor));
-        memcpy(out->u.tensor.data, row, (size_t)decoder->n_vocabulary * sizeof *row);
-        return SC_OK;
+    return true;
+}
+
+static enum sc_status find_freedom(struct sc_decoder *decoder)
+{
+    SC_TRY(sc_decode_rows_apart(decoder->model, decoder->n_pairs, decoder->pairs, decoder->logits, &decoder->apart));
+    decoder->shares = decoder->n_pairs > 0 && rows_are_exact(decoder->model->graph);
+    for (int p = 0; p < decoder->n_pairs; p++) {
+        decoder->shares = decoder->shares && decoder->pairs[p].kind == SC_STATE_PAGED;
     }
-    const int64_t one = 1;
-    const struct sc_row *last = &microbatch->rows[0];
-    SC_TRY(sc_tensor_new(arena, SC_I64, 1, &one, &out->u.tensor));
-    return sc_decoder_draw(decoder, row, last->slot, last->pos + last->n_new, out->u.tensor.data);
+    return SC_OK;
 }
 
 static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
-    struct sc_sample_options *sample = &decoder->options.sample;
-    SC_TRY(sc_sample_check(sample));
-    sample->penalty = sample->penalty == 0 ? 1 : sample->penalty;
-    decoder->options.logits_home |= sample->penalty != 1; /* the text is known there alone */
     SC_TRY(sc_decode_rewrite(decoder->model, NULL, &decoder->n_pairs, &decoder->pairs));
     decoder->logits = find_logits(graph);
     if (decoder->logits < 0) {
         return sc_fail(SC_UNSUPPORTED, "the model has no output 'logits': it does not generate text");
     }
     SC_TRY(sc_decode_last_row(decoder->model, decoder->logits));
+    SC_TRY(find_freedom(decoder));
     const struct sc_fact *fact = &graph->values[decoder->logits].fact;
     decoder->n_vocabulary = fact->rank == 3 ? fact->dims[2] : 0;
     if (decoder->n_vocabulary <= 0) {
@@ -106,14 +165,13 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     }
     SC_TRY(sc_sampler_create(decoder->n_vocabulary, &decoder->sampler));
     decoder->row = calloc((size_t)decoder->n_vocabulary, sizeof *decoder->row);
-    decoder->seen = calloc((size_t)decoder->n_vocabulary, sizeof *decoder->seen);
     decoder->facts = calloc((size_t)graph->n_inputs + 1, sizeof *decoder->facts);
     decoder->results = calloc((size_t)graph->n_outputs + 1, sizeof *decoder->results);
-    if (!decoder->row || !decoder->seen || !decoder->facts || !decoder->results) {
+    if (!decoder->row || !decoder->facts || !decoder->results) {
         return sc_fail(SC_NO_MEMORY, "out of memory for logits of %lld", (long long)decoder->n_vocabulary);
     }
-    SC_TRY(sc_feeds_create(
-        graph, decoder->n_pairs, decoder->pairs, decoder->options.chunk, decoder->options.context, &decoder->feeds));
+    const int64_t most = decoder->options.chunk > SC_WIRE_ROWS ? decoder->options.chunk : SC_WIRE_ROWS;
+    SC_TRY(sc_feeds_create(graph, decoder->n_pairs, decoder->pairs, most, decoder->options.context, &decoder->feeds));
     /* planned for a step of decoding far into the context: that is where a decoder spends its time */
     sc_feeds_facts(decoder->feeds, 1, decoder->options.context / 2, decoder->facts);
     return decoder->options.check ? decoder->options.check(decoder->options.check_arg, decoder) : SC_OK;
@@ -152,11 +210,11 @@ void sc_decoder_close(struct sc_decoder *decoder)
     if (!decoder) {
         return;
     }
+    sc_schedule_free(decoder->schedule);
     sc_session_close(decoder->session);
     sc_feeds_free(decoder->feeds);
     sc_sampler_free(decoder->sampler);
     free(decoder->row);
-    free(decoder->seen);
     free(decoder->facts);
     free(decoder->results);
     free(decoder);
@@ -175,4 +233,9 @@ int64_t sc_decoder_context(const struct sc_decoder *decoder)
 int64_t sc_decoder_vocabulary(const struct sc_decoder *decoder)
 {
     return decoder->n_vocabulary;
+}
+
+bool sc_decoder_rows_apart(const struct sc_decoder *decoder)
+{
+    return decoder->apart;
 }

@@ -4,27 +4,24 @@
 #define SC_DECODE_DECODER_H
 
 #include "decode/feeds.h"
-#include "decode/sample.h"
+#include "decode/request.h"
 
 struct sc_decoder;
 
 /* The same on every rank, but for `check`. */
 struct sc_decoder_options {
     struct sc_session_options session; /* pairs, input_facts, context and tail are the decoder's to set */
-    struct sc_sample_options sample;
     int64_t context; /* positions; 0: as many as the model has tables and caches for, at most 4096 */
     int64_t usual_context; /* context 0: at most so many; 0: nothing is usual */
     int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
-    bool logits_home; /* whole rows of logits come to rank 0, which draws there; else they stay on the last stage's rank
-                       */
     /* Called once vocabulary and context are known and before weights are loaded: may refuse. NULL: nothing to say. */
     enum sc_status (*check)(void *arg, const struct sc_decoder *decoder);
     void *check_arg;
 };
 
-/* Life, on every rank together: open ──► rank 0: sc_decoder_generate, any number of times, then sc_session_finish;
- * others: sc_session_serve ──► report ──► close. The sampler runs on the rank that makes the logits; a token id
- * travels. */
+/* Life, on every rank together: open ──► rank 0: sc_decoder_generate, any number of times, or a schedule (schedule.h),
+ * then sc_session_finish; others: sc_session_serve ──► report ──► close. The sampler runs on the rank that makes the
+ * logits; a token id travels. */
 enum sc_status sc_decoder_open(struct sc_world *world, struct sc_model *model, const struct sc_decoder_options *options,
     struct sc_decoder **decoder);
 void sc_decoder_close(struct sc_decoder *decoder); /* safe on NULL */
@@ -36,25 +33,10 @@ int64_t sc_decoder_vocabulary(const struct sc_decoder *decoder); /* columns of t
 /* SC_BAD_INPUT for an empty prompt, one that the context does not hold, or an id out of range. */
 enum sc_status sc_decoder_check_prompt(const struct sc_decoder *decoder, const int64_t *prompt, int64_t n_prompt);
 
-enum sc_stop { SC_STOP_LENGTH, SC_STOP_EOS, SC_STOP_CONTEXT, SC_STOP_CALLER };
+/* Rows of several slots can be in one microbatch. Otherwise each has its own, and they follow one another. */
+bool sc_decoder_rows_apart(const struct sc_decoder *decoder);
 
-struct sc_generation {
-    int64_t n_predict; /* tokens to make at most */
-    const int64_t *eos; /* ids that end the text; they are not passed on */
-    int n_eos;
-    int slot; /* whose cache; keys the draws */
-    const int64_t *forced; /* continue with these n_predict tokens, whatever is drawn; NULL: with what is drawn */
-    bool (*on_token)(void *arg, int64_t token); /* false stops */
-    void (*on_logits)(void *arg, const float *logits); /* of every step, with logits_home; NULL: none */
-    void *arg;
-    /* set by generate */
-    enum sc_stop stop;
-    int64_t n_prompt, n_made;
-    int64_t prompt_ns, made_ns; /* from the start to the first token; the others */
-};
-
-/* Rank 0. Fails as sc_decoder_check_prompt does, and as a step does. */
-enum sc_status sc_decoder_generate(
-    struct sc_decoder *decoder, const int64_t *prompt, int64_t n_prompt, struct sc_generation *generation);
+/* Rank 0. One request alone, to its end. Fails as sc_schedule_add does, and as a step of it does. */
+enum sc_status sc_decoder_generate(struct sc_decoder *decoder, struct sc_request *request);
 
 #endif

@@ -11,18 +11,31 @@ struct sc_decoder {
     int n_pairs;
     struct sc_state_pair *pairs; /* in the model's arena */
     int logits; /* graph value */
+    bool apart; /* rows of several slots may be in one microbatch */
+    bool shares; /* a slot may begin as another: its states are pages, and chunks do not change the text */
     int64_t n_vocabulary;
     struct sc_feeds *feeds;
     struct sc_sampler *sampler;
     struct sc_session *session;
     float *row; /* [n_vocabulary] */
-    bool *seen; /* [n_vocabulary]: tokens of the text so far, where they matter */
     struct sc_fact *facts; /* per graph input */
     const struct sc_value **results; /* per graph output */
+    struct sc_schedule *schedule; /* of sc_decoder_generate; NULL until then */
 };
 
-/* Draws the token that stands at `position` of a slot's text. */
-enum sc_status sc_decoder_draw(
-    struct sc_decoder *decoder, const float *row, int slot, int64_t position, int64_t *token);
+/* What is wanted of a microbatch is the most that a row of it wants. */
+enum sc_want {
+    SC_WANT_NOTHING, /* more of the prompt is to come */
+    SC_WANT_TOKEN, /* drawn where the logits are */
+    SC_WANT_LOGITS /* the rows themselves */
+};
+
+/* What travels with a row, for the tail: all that a draw depends on, but for the logits. */
+struct sc_row_note {
+    uint64_t seed, request;
+    double temperature, top_p, min_p;
+    int32_t top_k;
+    int32_t want; /* enum sc_want */
+};
 
 #endif

@@ -84,11 +84,10 @@ static int64_t longest(enum sc_feed feed, int64_t max_tokens, int64_t context)
     switch (feed) {
     case SC_FEED_MASK:
         return context;
-    case SC_FEED_IDS:
-    case SC_FEED_POSITIONS:
-        return max_tokens;
-    default:
+    case SC_FEED_MODE:
         return 1;
+    default:
+        return max_tokens;
     }
 }
 
@@ -147,55 +146,63 @@ void sc_feeds_free(struct sc_feeds *feeds)
     }
 }
 
-/* Element i of a feed. */
-static int64_t element(enum sc_feed feed, const int64_t *tokens, int64_t n, int64_t pos, int64_t i)
+/* Element i of a row of a feed. */
+static int64_t element(enum sc_feed feed, const int64_t *tokens, const struct sc_row *row, int64_t i)
 {
     switch (feed) {
     case SC_FEED_IDS:
         return tokens[i];
     case SC_FEED_POSITIONS:
-        return pos + i;
+        return row->pos + i;
     case SC_FEED_WRITE_INDEX:
-        return pos;
+        return row->pos;
     case SC_FEED_LENGTH:
-        return pos + n;
+        return row->pos + row->n_new;
     default:
         return 1;
     }
 }
 
-static int feed_dims(enum sc_feed feed, int64_t n, int64_t pos, int64_t dims[2])
+static int feed_dims(enum sc_feed feed, const struct sc_row *row, int n_rows, int64_t dims[2])
 {
-    dims[0] = 1;
-    dims[1] = feed == SC_FEED_MASK ? pos + n : n;
+    dims[0] = feed == SC_FEED_MODE ? 1 : n_rows;
+    dims[1] = feed == SC_FEED_MASK ? row->pos + row->n_new : row->n_new;
     return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH || feed == SC_FEED_MODE ? 1 : 2;
 }
 
-const struct sc_value *const *sc_feeds_make(struct sc_feeds *feeds, const int64_t *tokens, int64_t n, int64_t pos)
+static void fill(struct sc_tensor *tensor, enum sc_feed feed, const struct sc_row *rows, const int64_t *tokens)
+{
+    const int64_t n_rows = tensor->dims[0], n = tensor->rank == 2 ? tensor->dims[1] : 1;
+    for (int64_t e = 0; e < n_rows * n; e++) {
+        const struct sc_row *row = &rows[e / n];
+        const int64_t x = element(feed, tokens + e / n * row->n_new, row, e % n);
+        if (tensor->type == SC_BOOL) {
+            ((uint8_t *)tensor->data)[e] = x != 0;
+        } else if (tensor->type == SC_I32) {
+            ((int32_t *)tensor->data)[e] = (int32_t)x;
+        } else {
+            ((int64_t *)tensor->data)[e] = x;
+        }
+    }
+}
+
+const struct sc_value *const *sc_feeds_make(
+    struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens)
 {
     const struct sc_graph *graph = feeds->graph;
     for (int i = 0; i < graph->n_inputs; i++) {
+        const enum sc_feed feed = feeds->feed[i];
         feeds->out[i] = NULL;
-        if (!feeds->data[i]) {
+        if (!feeds->data[i] || (feed == SC_FEED_MASK && n_rows > 1)) {
             continue;
         }
         int64_t dims[2];
         struct sc_tensor *tensor = &feeds->values[i].u.tensor;
-        const int rank = feed_dims(feeds->feed[i], n, pos, dims);
+        const int rank = feed_dims(feed, rows, n_rows, dims);
         feeds->values[i].kind = SC_KIND_TENSOR;
         sc_tensor_init(tensor, graph->values[graph->inputs[i]].fact.type, rank, dims);
         tensor->data = feeds->data[i];
-        const int64_t count = sc_tensor_count(tensor);
-        for (int64_t e = 0; e < count; e++) {
-            const int64_t x = element(feeds->feed[i], tokens, n, pos, e);
-            if (tensor->type == SC_BOOL) {
-                ((uint8_t *)tensor->data)[e] = x != 0;
-            } else if (tensor->type == SC_I32) {
-                ((int32_t *)tensor->data)[e] = (int32_t)x;
-            } else {
-                ((int64_t *)tensor->data)[e] = x;
-            }
-        }
+        fill(tensor, feed, rows, tokens);
         feeds->out[i] = &feeds->values[i];
     }
     return feeds->out;
@@ -209,7 +216,8 @@ void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct
         facts[i] = graph->values[graph->inputs[i]].fact;
         if (feeds->data[i]) {
             int64_t dims[2];
-            const int rank = feed_dims(feeds->feed[i], n, pos, dims);
+            const struct sc_row row = {.n_new = (int32_t)n, .pos = pos};
+            const int rank = feed_dims(feeds->feed[i], &row, 1, dims);
             sc_fact_tensor(&facts[i], facts[i].type, rank, dims);
         } else if (p >= 0 && feeds->pairs[p].kind == SC_STATE_DENSE) {
             int64_t dims[SC_MAX_RANK];

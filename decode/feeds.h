@@ -7,9 +7,9 @@
 #include "passes/passes.h"
 #include "runtime/session.h"
 
-/* By the names that exporters use, for one row of n new tokens at position pos:
- *   input_ids [1, n]; position_ids [1, n] = pos ..; attention_mask [1, pos + n] = 1;
- *   write_indices [1] = pos; nonpad_kv_seqlen [1] = pos + n; use_cache_branch [1] = true (an
+/* By the names that exporters use, for rows of n new tokens each, at positions of their own:
+ *   input_ids [rows, n]; position_ids [rows, n] = pos ..; attention_mask [1, pos + n] = 1, of one row alone;
+ *   write_indices [rows] = pos; nonpad_kv_seqlen [rows] = pos + n; use_cache_branch [1] = true (an
  * empty cache is a cache) */
 struct sc_feeds;
 
@@ -23,8 +23,10 @@ bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_i
 
 void sc_feeds_free(struct sc_feeds *feeds); /* safe on NULL */
 
-/* One value per graph input (NULL for states), valid until the next call. */
-const struct sc_value *const *sc_feeds_make(struct sc_feeds *feeds, const int64_t *tokens, int64_t n, int64_t pos);
+/* One value per graph input (NULL for states, and for the mask of several rows, which differ in length: they are for
+ * graphs that do not read it), valid until the next call. tokens: [n_rows, n_new], the same n_new in all rows. */
+const struct sc_value *const *sc_feeds_make(
+    struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens);
 
 /* Facts of every graph input for planning: n new tokens at position pos. facts: one per graph input. */
 void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts);

@@ -95,3 +95,27 @@ enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int 
     }
     return sc_pairs_find(model, n, pairs);
 }
+
+enum sc_status sc_decode_rows_apart(
+    struct sc_model *model, int n_pairs, const struct sc_state_pair *pairs, int logits, bool *apart)
+{
+    struct sc_pass_options described = {0};
+    struct sc_pass_input *inputs;
+    int *caches = sc_arena_array(&model->arena, 2 * (size_t)n_pairs + 1, sizeof *caches);
+    if (!caches) {
+        return SC_NO_MEMORY;
+    }
+    *apart = n_pairs > 0;
+    for (int p = 0; p < n_pairs; p++) {
+        *apart = *apart && pairs[p].kind == SC_STATE_PAGED;
+        caches[2 * p] = pairs[p].in;
+        caches[2 * p + 1] = pairs[p].out;
+    }
+    if (!*apart) {
+        return SC_OK;
+    }
+    SC_TRY(describe(model, n_pairs, pairs, &described, &inputs));
+    const struct sc_rows_question question = {
+        .n_inputs = described.n_inputs, .inputs = inputs, .n_caches = 2 * n_pairs, .caches = caches, .result = logits};
+    return sc_pass_rows(model->graph, &question, apart);
+}

@@ -89,10 +89,11 @@ static enum sc_status bench_model(struct sc_bencher *bencher)
 /* One prompt of n_prompt tokens; or one token and n_predict more, of which the first comes with the prompt. */
 static enum sc_status run_text(struct sc_bencher *bencher, int64_t n_prompt, int64_t n_predict, double *per_second)
 {
-    struct sc_generation generation = {.n_predict = n_predict};
-    SC_TRY(sc_decoder_generate(bencher->decoder, bencher->tokens, n_prompt, &generation));
-    *per_second = n_predict > 0 ? (double)(generation.n_made - 1) * 1e9 / (double)generation.made_ns
-                                : (double)n_prompt * 1e9 / (double)generation.prompt_ns;
+    struct sc_request request = {
+        .prompt = bencher->tokens, .n_prompt = n_prompt, .n_predict = n_predict, .sample = {.top_p = 1}, .fresh = true};
+    SC_TRY(sc_decoder_generate(bencher->decoder, &request));
+    *per_second = n_predict > 0 ? (double)(request.n_made - 1) * 1e9 / (double)(request.ended_ns - request.first_ns)
+                                : (double)n_prompt * 1e9 / (double)(request.first_ns - request.begun_ns);
     measured(bencher);
     return SC_OK;
 }

@@ -30,7 +30,8 @@ struct sc_generator {
     int64_t eos[16];
     int n_eos;
     struct sc_error broken; /* stdout is gone: why */
-    struct sc_generation generation;
+    struct sc_sample_options sample;
+    struct sc_request request;
     struct sc_report_file report;
 };
 
@@ -139,17 +140,19 @@ static enum sc_status drive(void *arg)
     const struct sc_options *options = generator->app->options;
     const char *text;
     size_t bytes;
-    generator->generation = (struct sc_generation){.n_predict = sc_options_int(options, "predict"),
+    generator->request = (struct sc_request){.prompt = generator->prompt,
+        .n_prompt = (int64_t)generator->n_prompt,
+        .n_predict = sc_options_int(options, "predict"),
         .eos = generator->eos,
         .n_eos = sc_options_flag(options, "ignore-eos") ? 0 : generator->n_eos,
+        .sample = generator->sample,
         .on_token = on_token,
         .arg = generator};
     print_text(generator, generator->text, generator->text_bytes);
     if (generator->broken.code != SC_OK) {
         return sc_error_set(&generator->broken);
     }
-    const enum sc_status status = sc_decoder_generate(
-        generator->decoder, generator->prompt, (int64_t)generator->n_prompt, &generator->generation);
+    const enum sc_status status = sc_decoder_generate(generator->decoder, &generator->request);
     if (status != SC_OK) {
         const struct sc_error failed = *sc_error_last();
         print_text(generator, "\n", 1); /* the line that says why is one of its own */
@@ -163,26 +166,27 @@ static enum sc_status drive(void *arg)
 
 static const char *stop_name(enum sc_stop stop)
 {
-    static const char *const stops[] = {"length", "end of text", "context is full", "stopped"};
+    static const char *const stops[] = {"length", "end of text", "context is full", "stopped", "error"};
     return stops[stop];
 }
 
 static enum sc_status report_generation(struct sc_generator *generator)
 {
-    const struct sc_generation *made = &generator->generation;
+    const struct sc_request *made = &generator->request;
     struct sc_json *at;
     SC_TRY(sc_json_add(generator->report.root, "generation", false, &at));
     SC_TRY(sc_json_add_int(at, "prompt_tokens", made->n_prompt));
-    SC_TRY(sc_json_add_real(at, "prompt_seconds", (double)made->prompt_ns / 1e9));
+    SC_TRY(sc_json_add_real(at, "prompt_seconds", (double)(made->first_ns - made->begun_ns) / 1e9));
     SC_TRY(sc_json_add_int(at, "tokens", made->n_made));
-    SC_TRY(sc_json_add_real(at, "seconds", (double)made->made_ns / 1e9));
+    SC_TRY(sc_json_add_real(at, "seconds", (double)(made->ended_ns - made->first_ns) / 1e9));
     return sc_json_add_text(at, "stopped", stop_name(made->stop));
 }
 
 static void print_timing(const struct sc_generator *generator)
 {
-    const struct sc_generation *made = &generator->generation;
-    const double prompt_ms = (double)made->prompt_ns / 1e6, made_ms = (double)made->made_ns / 1e6;
+    const struct sc_request *made = &generator->request;
+    const double prompt_ms = (double)(made->first_ns - made->begun_ns) / 1e6;
+    const double made_ms = (double)(made->ended_ns - made->first_ns) / 1e6;
     const int64_t steps = made->n_made > 0 ? made->n_made - (made->stop != SC_STOP_EOS) : 0;
     fprintf(stderr,
         "\nprompt eval time = %10.2f ms / %5" PRId64 " tokens (%8.2f ms per token, %8.2f tokens per second)\n",
@@ -240,7 +244,8 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     SC_TRY(sc_app_open_model(app, sc_options_text(options, "model"), &generator->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
     SC_TRY(sc_world_broadcast(app->world, &generator->search, sizeof generator->search));
-    decoder.sample = choose_sample(options, &generator->search);
+    generator->sample = choose_sample(options, &generator->search);
+    SC_TRY(sc_sample_check(&generator->sample));
     decoder.usual_context = generator->search.context;
     return sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder);
 }

@@ -88,6 +88,18 @@ enum sc_status sc_pass_shapes(struct sc_model *model, const struct sc_kernels *k
 enum sc_status sc_pass_describe(
     struct sc_model *model, const struct sc_kernels *kernels, struct sc_arena *arena, struct sc_fact **facts);
 
+/* A decoder of which each row takes one more token, after pasts of its own. */
+struct sc_rows_question {
+    int n_inputs;
+    const struct sc_pass_input *inputs; /* what they are for one row */
+    int n_caches;
+    const int *caches; /* graph inputs and outputs that are paged states */
+    int result; /* the graph output that is asked for, rows first */
+};
+
+/* Changes nothing. *apart: each row of the result, and of the caches, is proven to be made of its own row alone. */
+enum sc_status sc_pass_rows(const struct sc_graph *graph, const struct sc_rows_question *question, bool *apart);
+
 enum sc_status sc_pass_fold(struct sc_graph *graph);
 enum sc_status sc_pass_identity(struct sc_graph *graph);
 enum sc_status sc_pass_conv_norm(struct sc_model *model);

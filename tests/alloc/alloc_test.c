@@ -2,6 +2,7 @@
  * In steady state a decode step allocates nothing, in no thread of any rank, and writes no tensor as long as the past.
  *
  * usage: alloc_test decoder MODEL N_RANKS N_THREADS      ranks as threads, a stage each
+ *        alloc_test slots MODEL N_RANKS N_THREADS        the same, five texts at once
  *        alloc_test mpi MODEL                            under mpirun, a stage a rank
  *        alloc_test control MODEL                        a model whose states are tensors: they are written anew; its first steps allocate
  *        alloc_test frame MODEL                          dims that were seen before, and others */
@@ -13,12 +14,23 @@
 
 #include "tests/alloc/counter.h"
 #include "passes/passes.h"
+#include "decode/schedule.h"
 #include "exec/frame.h"
 #include "tests/decoder/ranks.h"
 
 /* 40 tokens of prompt; the 38th answer is drawn after a step that brings the length from 76 to 77. Neither is a dim of
  * the models. Counted are the steps from the 12th answer to the 32nd. */
-enum { PROMPT = 40, ANSWERS = 38, PAST = 76, TOTAL = 77, ARM_AT = 12, DISARM_AT = 32, MOST_RANKS = 8 };
+enum {
+    PROMPT = 40,
+    CONTEXT = 128,
+    ANSWERS = 38,
+    PAST = 76,
+    TOTAL = 77,
+    ARM_AT = 12,
+    DISARM_AT = 32,
+    MOST_RANKS = 8,
+    SLOTS = 5
+};
 
 struct test {
     int arm_at;
@@ -62,8 +74,45 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
     for (int i = 0; i < PROMPT; i++) {
         prompt[i] = (i * 7 + 3) % (sc_decoder_vocabulary(decoder) - 1) + 1;
     }
-    struct sc_generation generation = {.n_predict = ANSWERS, .on_token = on_token, .arg = test};
-    return sc_decoder_generate(decoder, prompt, PROMPT, &generation);
+    struct sc_request request = {.prompt = prompt,
+        .n_prompt = PROMPT,
+        .n_predict = ANSWERS,
+        .sample = {.top_p = 1},
+        .on_token = on_token,
+        .arg = test};
+    return sc_decoder_generate(decoder, &request);
+}
+
+/* The last one that comes is watched: the others are under way by then, and go on until it ends. */
+static enum sc_status drive_slots(void *arg, struct sc_decoder *decoder)
+{
+    struct sc_request requests[SLOTS];
+    struct sc_schedule *schedule = NULL;
+    int64_t prompts[SLOTS][PROMPT];
+    SC_TRY(sc_schedule_create(decoder, &schedule));
+    enum sc_status status = SC_OK;
+    for (int r = 0; r < SLOTS && status == SC_OK; r++) {
+        for (int i = 0; i < PROMPT; i++) {
+            prompts[r][i] = (i * 7 + r) % (sc_decoder_vocabulary(decoder) - 1) + 1;
+        }
+        const bool watched = r == SLOTS - 1;
+        requests[r] = (struct sc_request){.prompt = prompts[r],
+            .n_prompt = PROMPT,
+            .n_predict = watched ? ANSWERS : CONTEXT - PROMPT,
+            .sample = {.temperature = 0.8, .top_k = 40, .top_p = 0.9},
+            .on_token = watched ? on_token : NULL,
+            .arg = arg};
+        status = sc_schedule_add(schedule, &requests[r]);
+    }
+    while (status == SC_OK && !requests[SLOTS - 1].done) {
+        status = sc_schedule_step(schedule);
+    }
+    for (int r = 0; r < SLOTS; r++) {
+        sc_schedule_cancel(schedule, &requests[r]);
+    }
+    status = status == SC_OK ? sc_schedule_settle(schedule) : status;
+    sc_schedule_free(schedule);
+    return status;
 }
 
 static void served(void *arg, struct sc_decoder *decoder)
@@ -76,8 +125,13 @@ static void served(void *arg, struct sc_decoder *decoder)
 static struct sc_decoder_options options(int n_stages, int n_threads)
 {
     return (struct sc_decoder_options){.chunk = 16,
-        .context = 128,
-        .session = {.n_stages = n_stages, .n_threads = n_threads, .pin = -1, .keep_binding = true, .log = {.fd = -1}}};
+        .context = CONTEXT,
+        .session = {.n_stages = n_stages,
+            .n_threads = n_threads,
+            .n_slots = SLOTS,
+            .pin = -1,
+            .keep_binding = true,
+            .log = {.fd = -1}}};
 }
 
 static int fail(const char *what)
@@ -104,13 +158,15 @@ static int judge(const char *what, const struct test *test, struct expectation w
     return !good;
 }
 
-static int run_decoder(const char *model, int n_ranks, int n_threads, struct expectation wanted)
+typedef enum sc_status drive_fn(void *arg, struct sc_decoder *decoder);
+
+static int run_decoder(const char *model, int n_ranks, int n_threads, drive_fn *how, struct expectation wanted)
 {
     struct test test = {.arm_at = ARM_AT};
     struct sc_ranks ranks = {.n = n_ranks,
         .model = model,
         .options = options(n_ranks, n_threads),
-        .drive = drive,
+        .drive = how,
         .served = served,
         .arg = &test};
     if (sc_ranks_run(&ranks) != SC_OK) {
@@ -129,7 +185,7 @@ static int run_control(const char *model)
         return fail(model);
     }
     const struct expectation dense = {.writing = true}, first = {.calls = true, .writing = true};
-    return run_decoder(model, 1, 1, dense) + judge("first steps", &test, first);
+    return run_decoder(model, 1, 1, drive, dense) + judge("first steps", &test, first);
 }
 
 static volatile sig_atomic_t was_armed;
@@ -305,7 +361,10 @@ int main(int argc, char **argv)
 {
     counter_prepare();
     if (argc == 5 && strcmp(argv[1], "decoder") == 0) {
-        return run_decoder(argv[2], atoi(argv[3]), atoi(argv[4]), (struct expectation){0});
+        return run_decoder(argv[2], atoi(argv[3]), atoi(argv[4]), drive, (struct expectation){0});
+    }
+    if (argc == 5 && strcmp(argv[1], "slots") == 0) {
+        return run_decoder(argv[2], atoi(argv[3]), atoi(argv[4]), drive_slots, (struct expectation){0});
     }
     if (argc == 3 && strcmp(argv[1], "mpi") == 0) {
         return run_mpi(argv[2]);
@@ -316,6 +375,6 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "frame") == 0) {
         return run_frame(argv[2]);
     }
-    fprintf(stderr, "usage: alloc_test decoder|mpi|control|frame MODEL ...\n");
+    fprintf(stderr, "usage: alloc_test decoder|slots|mpi|control|frame MODEL ...\n");
     return 2;
 }

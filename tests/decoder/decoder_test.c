@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/schedule.h"
 #include "tests/decoder/ranks.h"
 #include "tests/decoder/reference.h"
 
@@ -18,6 +19,7 @@
 /* Where the two best are closer than this, or than two logits may be off, either may come first. */
 #define SC_MARGIN 1e-3
 #define SC_BITS_STEPS 12
+#define SC_MOST_OTHERS 6
 
 struct run {
     const struct sc_reference_prompt *prompt;
@@ -27,6 +29,7 @@ struct run {
     int64_t n_steps, step, vocabulary;
     double tolerance, worst; /* largest difference from a recorded logit: allowed, found */
     int64_t wrong_tokens, wrong_bits;
+    int n_others; /* texts that are made at the same time */
 };
 
 static void check_recorded(struct run *run, const float *logits)
@@ -66,21 +69,50 @@ static void on_logits(void *arg, const float *logits)
     run->step++;
 }
 
+/* Two that came before, and others after it; some begin as it does. */
+static enum sc_status generate_among(const struct run *run, struct sc_decoder *decoder, struct sc_request *request)
+{
+    struct sc_request others[SC_MOST_OTHERS];
+    struct sc_schedule *schedule = NULL;
+    SC_TRY(sc_schedule_create(decoder, &schedule));
+    enum sc_status status = SC_OK;
+    for (int o = 0; o < run->n_others && status == SC_OK; o++) {
+        const int64_t from = o % 2 ? o : 0, left = run->prompt->n_ids - from;
+        others[o] = (struct sc_request){.prompt = run->prompt->ids + from,
+            .n_prompt = o % 2 ? left : left - 3 * o,
+            .n_predict = run->n_steps,
+            .sample = {.temperature = 0.7, .top_p = 1, .seed = (uint64_t)o}};
+        status = o == 2 ? sc_schedule_add(schedule, request) : SC_OK;
+        status = status == SC_OK ? sc_schedule_add(schedule, &others[o]) : status;
+    }
+    while (status == SC_OK && sc_schedule_n_open(schedule) > 0) {
+        status = sc_schedule_step(schedule);
+    }
+    status = status == SC_OK ? sc_schedule_settle(schedule) : status;
+    sc_schedule_free(schedule);
+    return status == SC_OK && request->stop == SC_STOP_ERROR ? sc_error_set(&request->error) : status;
+}
+
 static enum sc_status drive(void *arg, struct sc_decoder *decoder)
 {
     struct run *run = arg;
     const int64_t room = sc_decoder_context(decoder) - run->prompt->n_ids;
     run->vocabulary = sc_decoder_vocabulary(decoder);
     run->n_steps = run->n_steps < room ? run->n_steps : room;
-    struct sc_generation generation = {
-        .n_predict = run->n_steps, .forced = run->prompt->greedy, .on_logits = on_logits, .arg = run};
-    SC_TRY(sc_decoder_generate(decoder, run->prompt->ids, run->prompt->n_ids, &generation));
+    struct sc_request request = {.prompt = run->prompt->ids,
+        .n_prompt = run->prompt->n_ids,
+        .n_predict = run->n_steps,
+        .sample = {.top_p = 1},
+        .forced = run->prompt->greedy,
+        .on_logits = on_logits,
+        .arg = run};
+    SC_TRY(run->n_others > 0 ? generate_among(run, decoder, &request) : sc_decoder_generate(decoder, &request));
     return run->step == run->n_steps ? SC_OK
                                      : sc_fail(SC_INTERNAL, "%d steps of %d", (int)run->step, (int)run->n_steps);
 }
 
 struct config {
-    int n_ranks, n_stages, n_threads, chunk;
+    int n_ranks, n_stages, n_threads, chunk, n_slots;
     bool random;
     uint64_t seed;
 };
@@ -90,9 +122,9 @@ static enum sc_status run_config(const char *model, const struct config *config,
     struct sc_ranks ranks = {.n = config->n_ranks,
         .model = model,
         .options = {.chunk = config->chunk,
-            .logits_home = true,
             .session = {.n_stages = config->n_stages,
                 .n_threads = config->n_threads,
+                .n_slots = config->n_slots,
                 .random_plan = config->random,
                 .plan_seed = config->seed,
                 .pin = -1,
@@ -177,6 +209,10 @@ static void test_bits(const char *model, const struct sc_reference *reference, s
         }
         configs[n++] = (struct config){.n_ranks = stages[s], .n_stages = stages[s], .n_threads = 2, .chunk = 64};
     }
+    for (int s = 0; s < 4; s++) {
+        configs[n++] = (struct config){
+            .n_ranks = stages[s], .n_stages = stages[s], .n_threads = 1 + s % 2, .chunk = chunks[s % 3], .n_slots = 5};
+    }
     for (int seed = 0; seed < 20; seed++) {
         configs[n++] = (struct config){.n_ranks = 1 + seed % 4,
             .n_stages = 2 + seed % 6,
@@ -186,12 +222,17 @@ static void test_bits(const char *model, const struct sc_reference *reference, s
             .seed = (uint64_t)seed};
     }
     for (int i = 0; i < n && want; i++) {
-        struct run run = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .got = i ? NULL : want, .want = i ? want : NULL};
+        struct run run = {.prompt = &prompt,
+            .n_steps = SC_BITS_STEPS,
+            .got = i ? NULL : want,
+            .want = i ? want : NULL,
+            .n_others = configs[i].n_slots > 1 ? SC_MOST_OTHERS : 0};
         int n_stages = 0;
         char name[96], why[256];
         const enum sc_status status = run_config(model, &configs[i], &run, &n_stages);
-        snprintf(name, sizeof name, "bits_ranks_%d_pp_%d_t_%d_ub_%d%s%d", configs[i].n_ranks, configs[i].n_stages,
-            configs[i].n_threads, configs[i].chunk, configs[i].random ? "_random_" : "_", (int)configs[i].seed);
+        snprintf(name, sizeof name, "bits_ranks_%d_pp_%d_t_%d_ub_%d_np_%d%s%d", configs[i].n_ranks, configs[i].n_stages,
+            configs[i].n_threads, configs[i].chunk, configs[i].n_slots, configs[i].random ? "_random_" : "_",
+            (int)configs[i].seed);
         snprintf(why, sizeof why, "%.120s; %" PRId64 " of %" PRId64 " rows differ on %d stages",
             status == SC_OK ? "" : sc_error_last()->text, run.wrong_bits, run.n_steps, n_stages);
         tell(counts, status == SC_OK && run.wrong_bits == 0 && n_stages == configs[i].n_stages, name, why);

@@ -230,14 +230,18 @@ static bool on_token(void *arg, int64_t token)
 static int generate(struct sc_world *world, struct sc_model *model)
 {
     static const int64_t prompt[] = {1, 2, 3};
-    struct sc_decoder_options options = {.chunk = 2, .sample = {.temperature = 1, .top_p = 1}};
+    struct sc_decoder_options options = {.chunk = 2};
     struct sc_decoder *decoder = NULL;
     int reached = 1;
     sc_session_options_init(&options.session);
     options.session.n_threads = 1;
     if (sc_decoder_open(world, model, &options, &decoder) == SC_OK) {
-        struct sc_generation generation = {.n_predict = 4, .on_token = on_token};
-        reached = sc_decoder_generate(decoder, prompt, 3, &generation) == SC_OK ? 3 : 2;
+        struct sc_request request = {.prompt = prompt,
+            .n_prompt = 3,
+            .n_predict = 4,
+            .sample = {.temperature = 1, .top_p = 1},
+            .on_token = on_token};
+        reached = sc_decoder_generate(decoder, &request) == SC_OK ? 3 : 2;
     }
     sc_decoder_close(decoder);
     return reached;

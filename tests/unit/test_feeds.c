@@ -55,7 +55,7 @@ static void ids_indices_and_lengths_follow_the_position(void **state)
     assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 4, 8, &f.feeds));
     const int64_t tokens[] = {7, 1, 5};
     for (int64_t pos = 0; pos <= 5; pos += 5) {
-        const struct sc_value *const *fed = sc_feeds_make(f.feeds, tokens, 3, pos);
+        const struct sc_value *const *fed = sc_feeds_make(f.feeds, &(struct sc_row){.n_new = 3, .pos = pos}, 1, tokens);
         expect(fed[input(&f, "input_ids")], SC_I64, tokens, 2, (const int64_t[]){1, 3});
         expect(fed[input(&f, "write_indices")], SC_I64, (const int64_t[]){pos}, 1, (const int64_t[]){1});
         expect(fed[input(&f, "nonpad_kv_seqlen")], SC_I64, (const int64_t[]){pos + 3}, 1, (const int64_t[]){1});
@@ -81,9 +81,32 @@ static void masks_cover_past_and_new_tokens(void **state)
     f.model->graph->values[f.model->graph->inputs[input(&f, "attention_mask")]].fact.type = SC_I32;
     assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 4, 8, &f.feeds));
     const int64_t tokens[] = {7, 1}, ones[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const struct sc_value *const *fed = sc_feeds_make(f.feeds, tokens, 2, 6);
+    const struct sc_value *const *fed = sc_feeds_make(f.feeds, &(struct sc_row){.n_new = 2, .pos = 6}, 1, tokens);
     expect(fed[input(&f, "attention_mask")], SC_I32, ones, 2, (const int64_t[]){1, 8});
     expect(fed[input(&f, "position_ids")], SC_I64, (const int64_t[]){6, 7}, 2, (const int64_t[]){1, 2});
+    close_fixture(&f);
+}
+
+static void rows_have_positions_of_their_own(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, "pairs_scatter");
+    assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 6, 8, &f.feeds));
+    const struct sc_row rows[] = {{.n_new = 2, .pos = 5}, {.n_new = 2, .pos = 0}, {.n_new = 2, .pos = 3}};
+    const int64_t tokens[] = {7, 1, 5, 6, 2, 3};
+    const struct sc_value *const *fed = sc_feeds_make(f.feeds, rows, 3, tokens);
+    expect(fed[input(&f, "input_ids")], SC_I64, tokens, 2, (const int64_t[]){3, 2});
+    expect(fed[input(&f, "write_indices")], SC_I64, (const int64_t[]){5, 0, 3}, 1, (const int64_t[]){3});
+    expect(fed[input(&f, "nonpad_kv_seqlen")], SC_I64, (const int64_t[]){7, 2, 5}, 1, (const int64_t[]){3});
+    sc_feeds_free(f.feeds);
+    f.feeds = NULL;
+    rename_input(&f, "write_indices", "attention_mask");
+    rename_input(&f, "nonpad_kv_seqlen", "position_ids");
+    assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 6, 8, &f.feeds));
+    fed = sc_feeds_make(f.feeds, rows, 3, tokens);
+    assert_null(fed[input(&f, "attention_mask")]); /* rows of different lengths have no mask in common */
+    expect(fed[input(&f, "position_ids")], SC_I64, (const int64_t[]){5, 6, 0, 1, 3, 4}, 2, (const int64_t[]){3, 2});
     close_fixture(&f);
 }
 
@@ -140,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_indices_and_lengths_follow_the_position),
         cmocka_unit_test(masks_cover_past_and_new_tokens),
+        cmocka_unit_test(rows_have_positions_of_their_own),
         cmocka_unit_test(planning_sees_dims_of_a_step_and_of_dense_states),
         cmocka_unit_test(an_input_of_unknown_purpose_is_refused_by_name),
         cmocka_unit_test(an_input_of_the_wrong_type_is_refused_by_name),

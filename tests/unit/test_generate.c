@@ -11,13 +11,13 @@ struct fixture {
     struct sc_decoder *decoder;
     struct sc_arena arena;
     float table[VOCABULARY][WIDTH];
-    struct sc_generation generation;
+    struct sc_request generation;
     int64_t tokens[MOST]; /* handed on */
     float sums[MOST]; /* logit 0 of each step */
     int n_tokens, n_logits, stop_after;
 };
 
-static void open_fixture(struct fixture *f, const char *name, int64_t context, bool logits_home)
+static void open_fixture(struct fixture *f, const char *name, int64_t context)
 {
     memset(f, 0, sizeof *f);
     f->model = graph_model(name);
@@ -28,7 +28,6 @@ static void open_fixture(struct fixture *f, const char *name, int64_t context, b
     memcpy(f->table, table.data, sc_tensor_bytes(&table));
     const struct sc_decoder_options options = {.context = context,
         .chunk = 3,
-        .logits_home = logits_home,
         .session = {.n_stages = 1, .n_threads = 1, .n_slots = 2, .pin = -1, .keep_binding = true, .log = {.fd = -1}}};
     assert_ok(sc_world_open_single(&f->world));
     assert_ok(sc_decoder_open(f->world, f->model, &options, &f->decoder));
@@ -58,12 +57,15 @@ static void on_logits(void *arg, const float *logits)
 
 static enum sc_status generate(struct fixture *f, const int64_t *prompt, int64_t n, int64_t n_predict)
 {
+    f->generation.prompt = prompt;
+    f->generation.n_prompt = n;
     f->generation.n_predict = n_predict;
+    f->generation.sample.top_p = 1;
     f->generation.on_token = on_token;
     f->generation.on_logits = on_logits;
     f->generation.arg = f;
     f->n_tokens = f->n_logits = 0;
-    return sc_decoder_generate(f->decoder, prompt, n, &f->generation);
+    return sc_decoder_generate(f->decoder, &f->generation);
 }
 
 static float row_sum(const struct fixture *f, int64_t token)
@@ -76,11 +78,11 @@ static void states_hold_every_token_before(void **state)
 {
     (void)state;
     struct fixture f;
-    open_fixture(&f, "pairs_named", MOST, true);
+    open_fixture(&f, "pairs_named", MOST);
     static const int64_t prompt[] = {3, 1, 4, 1, 5, 2, 6}, forced[] = {7, 0, 2, 2, 5, 4};
-    for (int round = 0; round < 3; round++) { /* again from the start, then in another slot */
+    for (int round = 0; round < 3; round++) { /* again from the start */
         float sum = 0;
-        f.generation = (struct sc_generation){.forced = forced, .slot = round / 2};
+        f.generation = (struct sc_request){.forced = forced};
         assert_ok(generate(&f, prompt, 7, 6));
         assert_int_equal(f.n_tokens, 6);
         assert_memory_equal(f.tokens, forced, sizeof forced);
@@ -103,10 +105,10 @@ static void joined_states_hold_every_token_before(void **state)
 {
     (void)state;
     struct fixture f;
-    open_fixture(&f, "pairs_joined", MOST, true);
+    open_fixture(&f, "pairs_joined", MOST);
     static const int64_t prompt[] = {3, 1, 4, 1}, forced[] = {7, 0};
     float sum = 0;
-    f.generation = (struct sc_generation){.forced = forced};
+    f.generation = (struct sc_request){.forced = forced};
     assert_ok(generate(&f, prompt, 4, 2));
     for (int i = 0; i < 4; i++) {
         sum += 2 * row_sum(&f, prompt[i]); /* keys and values alike */
@@ -121,7 +123,7 @@ static void generation_ends_by_length_eos_caller_and_context(void **state)
     (void)state;
     struct fixture f;
     static const int64_t prompt[] = {3, 1}, eos[] = {5, 0};
-    open_fixture(&f, "pairs_named", 10, false);
+    open_fixture(&f, "pairs_named", 10);
     assert_ok(generate(&f, prompt, 2, 4));
     assert_true(f.generation.stop == SC_STOP_LENGTH && f.n_tokens == 4 && f.tokens[3] == 0);
     f.stop_after = 3;
@@ -131,10 +133,10 @@ static void generation_ends_by_length_eos_caller_and_context(void **state)
     assert_ok(generate(&f, prompt, 2, 60));
     assert_true(f.generation.stop == SC_STOP_CONTEXT);
     assert_int_equal(f.n_tokens, 9); /* eight more positions, and the token drawn after the last */
-    f.generation = (struct sc_generation){.eos = eos, .n_eos = 2};
+    f.generation = (struct sc_request){.eos = eos, .n_eos = 2};
     assert_ok(generate(&f, prompt, 2, 8));
     assert_true(f.generation.stop == SC_STOP_EOS && f.n_tokens == 0 && f.generation.n_made == 0);
-    f.generation = (struct sc_generation){.n_eos = 0};
+    f.generation = (struct sc_request){.n_eos = 0};
     assert_ok(generate(&f, prompt, 2, 0));
     assert_true(f.n_tokens == 0 && f.generation.stop == SC_STOP_LENGTH);
     close_fixture(&f);
@@ -145,7 +147,7 @@ static void a_prompt_as_long_as_the_context_makes_one_token(void **state)
     (void)state;
     struct fixture f;
     static const int64_t prompt[] = {1, 2, 3, 4, 5};
-    open_fixture(&f, "pairs_named", 5, false);
+    open_fixture(&f, "pairs_named", 5);
     assert_ok(generate(&f, prompt, 5, 3));
     assert_int_equal(f.n_tokens, 1);
     assert_int_equal(f.generation.stop, SC_STOP_CONTEXT);
@@ -157,7 +159,7 @@ static void bad_prompts_are_refused(void **state)
     (void)state;
     struct fixture f;
     static const int64_t many[] = {1, 2, 3, 4, 5, 6}, high[] = {1, 8}, low[] = {-1};
-    open_fixture(&f, "pairs_named", 5, false);
+    open_fixture(&f, "pairs_named", 5);
     assert_fails(SC_BAD_INPUT, "empty", generate(&f, many, 0, 3));
     assert_fails(SC_BAD_INPUT, "6 tokens, the context holds 5", generate(&f, many, 6, 3));
     assert_fails(SC_BAD_INPUT, "token 1 is 8", generate(&f, high, 2, 3));
@@ -173,7 +175,7 @@ static void a_chunk_that_fails_leaves_the_decoder_usable(void **state)
     struct fixture f;
     int64_t prompt[30], good[30];
     float first;
-    open_fixture(&f, "pairs_few_rows", MOST, true);
+    open_fixture(&f, "pairs_few_rows", MOST);
     for (int i = 0; i < 30; i++) {
         prompt[i] = good[i] = i % 6;
     }
@@ -222,7 +224,7 @@ static void the_context_is_what_the_model_has_room_for(void **state)
 {
     (void)state;
     struct fixture f;
-    open_fixture(&f, "pairs_scatter", 0, false);
+    open_fixture(&f, "pairs_scatter", 0);
     assert_int_equal(sc_decoder_context(f.decoder), 8);
     assert_int_equal(sc_decoder_vocabulary(f.decoder), VOCABULARY);
     close_fixture(&f);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Many texts at once over one decoder. */
+#ifndef SC_DECODE_SCHEDULE_H
+#define SC_DECODE_SCHEDULE_H
+
+#include "decode/decoder.h"
+#include "decode/request.h"
+
+/* On rank 0. Life: create ──► add, cancel, step in any order ──► free, before the session is finished.
+ *
+ * Requests wait in the order in which they came. The first of them begins when there is a slot, and pages of caches for
+ * all that it may become on every rank (ranks have the same number of pages); until then the others behind it wait too. It
+ * begins as a slot whose text begins alike, running or ended. Its prompt goes in chunks that follow one another through
+ * the stages; then it takes part in steps, in which one microbatch carries a row each of many requests.
+ *
+ * Running requests are cut in as many groups as there are stages, so that every stage has one. Between two steps of a
+ * request at most one chunk of somebody's prompt goes in: that bounds how long it is held up. */
+struct sc_schedule;
+
+enum sc_status sc_schedule_create(struct sc_decoder *decoder, struct sc_schedule **schedule);
+void sc_schedule_free(struct sc_schedule *schedule); /* safe on NULL; requests that are not done stay so */
+
+/* Refuses what could never run, and says why: a prompt that is empty or too long, a token out of range, options of
+ * sampling, more pages than there are. The request is then as before. */
+enum sc_status sc_schedule_add(struct sc_schedule *schedule, struct sc_request *request);
+
+/* The request is done, with SC_STOP_CALLER, before this returns. Nothing happens to one that is done. */
+void sc_schedule_cancel(struct sc_schedule *schedule, struct sc_request *request);
+
+/* Sends what can be sent, and waits for one microbatch. A request that fails is done, with its error; the others go on.
+ * Fails with SC_PEER, when the job is lost, and for want of memory. */
+enum sc_status sc_schedule_step(struct sc_schedule *schedule);
+
+/* Waits for all that is in flight and sends nothing. Each slot's caches then hold the same positions on every rank: the
+ * moment to save or move them. */
+enum sc_status sc_schedule_settle(struct sc_schedule *schedule);
+
+int64_t sc_schedule_n_open(const struct sc_schedule *schedule); /* requests that are not done */
+
+struct sc_schedule_counts {
+    int64_t n_chunks, n_steps; /* microbatches of prompts; of one new token a row */
+    int64_t n_rows; /* of steps */
+    int64_t most_in_flight; /* microbatches at once */
+    int64_t n_shared; /* positions of prompts that were there already */
+    int64_t most_chunks_between; /* chunks sent between two rows of one request */
+};
+
+const struct sc_schedule_counts *sc_schedule_counts(const struct sc_schedule *schedule);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of a schedule, for schedule.c and admit.c. */
+#ifndef SC_DECODE_SCHEDULE_PARTS_H
+#define SC_DECODE_SCHEDULE_PARTS_H
+
+#include "decode/decoder_parts.h"
+#include "decode/schedule.h"
+#include "runtime/pages.h"
+
+enum { SC_MOST_FLIGHTS = 32 };
+
+/* A slot is idle (no request; its text stays, for others to begin alike), or has a request; a request that ends may leave
+ * microbatches in flight behind it, until whose return the slot cannot be used. */
+struct sc_lane {
+    struct sc_request *request;
+    int64_t *text; /* [context + 1]: prompt, then what was made */
+    int64_t n_text;
+    int64_t n_sent; /* positions that were sent, and so are in the caches by the time anything later arrives */
+    int64_t n_total; /* positions that it may come to */
+    int n_in_flight; /* microbatches */
+    bool alone; /* the microbatch with its next row failed: whose fault it was is to be seen */
+    bool *seen; /* [vocabulary]: tokens of the text, for a penalty; NULL until one is asked for */
+    int64_t used; /* when it got its last request, by a counter */
+    int64_t chunks_before; /* counts.n_chunks when its last row, or the last of its prompt, was sent */
+};
+
+/* A microbatch in flight. */
+struct sc_flight {
+    bool step; /* one new token a row */
+    int n_rows;
+    int32_t slots[SC_WIRE_ROWS];
+    int64_t ends[SC_WIRE_ROWS]; /* position after the row's last */
+};
+
+struct sc_schedule {
+    struct sc_decoder *decoder;
+    struct sc_session *session;
+    int n_slots;
+    struct sc_lane *lanes; /* by slot */
+    struct sc_pages *pages; /* as every rank's, once all that was sent has arrived there */
+    int64_t n_pages;
+    uint64_t dropped; /* slots that were given back since the last microbatch */
+    struct sc_request *first, *last; /* that wait */
+    int64_t n_open, n_begun;
+    struct sc_flight flights[SC_MOST_FLIGHTS];
+    int64_t sent, received; /* microbatches */
+    int n_steps_in_flight;
+    int turn; /* slot that is looked at first for a step */
+    int64_t *tokens; /* of the microbatch being made */
+    struct sc_schedule_counts counts;
+};
+
+/* admit.c: begins the first request that waits. *slot: whose it is now, -1: it has to wait. row says where the slot
+ * begins. */
+enum sc_status sc_schedule_admit(struct sc_schedule *schedule, int *slot, struct sc_row *row);
+
+/* Pages that a request of so many positions takes in all. */
+int64_t sc_schedule_total(const struct sc_schedule *schedule, const struct sc_request *request);
+
+/* The table of pages follows a row that is sent. */
+enum sc_status sc_schedule_follow(struct sc_schedule *schedule, const struct sc_row *row);
+
+#endif

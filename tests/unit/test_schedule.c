@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about many requests at once. */
+#include "decode/schedule.h"
+#include "session_case.h"
+
+#define LLAMA SC_SOURCE_DIR "/tests/data/genai/llama"
+#define GPT2 SC_SOURCE_DIR "/tests/exports/models/gpt2_optimum14"
+#define BLOOM SC_SOURCE_DIR "/tests/exports/models/bloom_optimum16" /* its states are tensors: one row a microbatch */
+
+enum { MOST_REQUESTS = 16, MOST_PROMPT = 80, MOST_MADE = 24 };
+
+struct text {
+    int64_t prompt[MOST_PROMPT], made[MOST_MADE];
+    int n_made;
+    int ended_as; /* how many had ended before it */
+    struct sc_request request;
+    struct fixture *fixture;
+};
+
+struct fixture {
+    struct sc_world *world;
+    struct sc_model *model;
+    struct sc_decoder *decoder;
+    struct sc_schedule *schedule;
+    int n_ended;
+    struct text texts[MOST_REQUESTS];
+};
+
+struct setting {
+    int n_slots, chunk;
+    int64_t context, n_pages;
+};
+
+static void open_fixture(struct fixture *f, const char *path, const struct setting *setting)
+{
+    memset(f, 0, sizeof *f);
+    const struct sc_decoder_options options = {.context = setting->context,
+        .chunk = setting->chunk,
+        .session = {.n_stages = 1,
+            .n_threads = 1,
+            .n_slots = setting->n_slots,
+            .n_pages = setting->n_pages,
+            .pin = -1,
+            .keep_binding = true,
+            .log = {.fd = -1}}};
+    assert_ok(sc_model_open(path, &f->model));
+    assert_ok(sc_world_open_single(&f->world));
+    assert_ok(sc_decoder_open(f->world, f->model, &options, &f->decoder));
+    assert_ok(sc_schedule_create(f->decoder, &f->schedule));
+}
+
+static void close_fixture(struct fixture *f)
+{
+    sc_schedule_free(f->schedule);
+    assert_ok(sc_session_finish(sc_decoder_session(f->decoder)));
+    sc_decoder_close(f->decoder);
+    sc_model_close(f->model);
+    sc_world_free(f->world);
+}
+
+static bool on_token(void *arg, int64_t token)
+{
+    struct text *text = arg;
+    text->made[text->n_made++] = token;
+    return true;
+}
+
+static void on_done(void *arg, struct sc_request *request)
+{
+    struct text *text = arg;
+    (void)request;
+    text->ended_as = text->fixture->n_ended++;
+}
+
+/* Request i: of these prompts, the second half begins as the first. */
+static struct sc_request *make_request(struct fixture *f, int i, int n_prompt, int n_predict)
+{
+    struct text *text = &f->texts[i];
+    for (int t = 0; t < n_prompt; t++) {
+        text->prompt[t] = 1 + (t * 7 + (t < 40 ? 0 : i) * 13) % 60;
+    }
+    text->fixture = f;
+    text->request = (struct sc_request){.prompt = text->prompt,
+        .n_prompt = n_prompt,
+        .n_predict = n_predict,
+        .sample = {.temperature = i % 3 ? 0.9 : 0,
+            .top_k = i % 2 ? 20 : 0,
+            .top_p = 0.95,
+            .penalty = i % 5 ? 1 : 1.3,
+            .seed = (uint64_t)i},
+        .key = (uint64_t)(i / 2),
+        .on_token = on_token,
+        .on_done = on_done,
+        .arg = text};
+    return &text->request;
+}
+
+static void add(struct fixture *f, int i, int n_prompt, int n_predict)
+{
+    assert_ok(sc_schedule_add(f->schedule, make_request(f, i, n_prompt, n_predict)));
+}
+
+static void run_all(struct fixture *f)
+{
+    while (sc_schedule_n_open(f->schedule) > 0) {
+        assert_ok(sc_schedule_step(f->schedule));
+    }
+    assert_ok(sc_schedule_settle(f->schedule));
+    assert_int_equal(sc_session_in_flight(sc_decoder_session(f->decoder)), 0);
+}
+
+static int prompt_of(int i)
+{
+    return 1 + (i * 29) % MOST_PROMPT;
+}
+
+static int predict_of(int i)
+{
+    return 1 + (i * 11) % MOST_MADE;
+}
+
+static struct fixture *wanted; /* texts that were made one by one */
+
+static void make_wanted(const char *path)
+{
+    const struct setting alone = {.n_slots = 1, .chunk = 1000, .context = 128};
+    wanted = calloc(1, sizeof *wanted);
+    open_fixture(wanted, path, &alone);
+    for (int i = 0; i < MOST_REQUESTS; i++) {
+        add(wanted, i, prompt_of(i), predict_of(i));
+        wanted->texts[i].request.fresh = true;
+        run_all(wanted);
+        assert_int_equal(wanted->texts[i].n_made, predict_of(i));
+    }
+}
+
+static void expect_wanted(const struct fixture *f, int i)
+{
+    assert_int_equal(f->texts[i].request.stop, SC_STOP_LENGTH);
+    assert_int_equal(f->texts[i].n_made, wanted->texts[i].n_made);
+    assert_memory_equal(f->texts[i].made, wanted->texts[i].made, (size_t)f->texts[i].n_made * sizeof(int64_t));
+}
+
+static void texts_do_not_depend_on_slots_chunks_or_each_other(void **state)
+{
+    (void)state;
+    static const char *const models[] = {LLAMA, GPT2, BLOOM};
+    static const struct setting settings[] = {{1, 7, 128, 0}, {5, 1, 128, 0}, {5, 64, 128, 6}, {16, 7, 128, 0}};
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        make_wanted(models[m]);
+        for (size_t s = 0; s < sizeof settings / sizeof settings[0]; s++) {
+            struct fixture *f = calloc(1, sizeof *f);
+            open_fixture(f, models[m], &settings[s]);
+            for (int i = 0; i < MOST_REQUESTS; i++) {
+                add(f, i, prompt_of(i), predict_of(i));
+            }
+            run_all(f);
+            for (int i = 0; i < MOST_REQUESTS; i++) {
+                expect_wanted(f, i);
+            }
+            const struct sc_schedule_counts *counts = sc_schedule_counts(f->schedule);
+            const bool joined = sc_decoder_rows_apart(f->decoder);
+            assert_int_equal(joined, m < 2);
+            assert_int_equal(counts->n_shared > 0, m < 2);
+            assert_int_equal(counts->n_rows > counts->n_steps, joined && settings[s].n_slots >= 5);
+            close_fixture(f);
+            free(f);
+        }
+        close_fixture(wanted);
+        free(wanted);
+    }
+}
+
+/* While a long prompt comes in chunk by chunk, others get a token after each chunk. */
+static void a_long_prompt_holds_others_up_by_a_chunk_at_most(void **state)
+{
+    (void)state;
+    const struct setting setting = {.n_slots = 4, .chunk = 4, .context = 128};
+    struct fixture f;
+    open_fixture(&f, LLAMA, &setting);
+    for (int i = 0; i < 3; i++) {
+        add(&f, i, 3, MOST_MADE);
+    }
+    while (f.texts[2].n_made == 0) {
+        assert_ok(sc_schedule_step(f.schedule));
+    }
+    const int made = f.texts[0].n_made;
+    assert_true(made > 0);
+    add(&f, 3, MOST_PROMPT, 1);
+    while (f.texts[3].n_made == 0) {
+        assert_ok(sc_schedule_step(f.schedule));
+    }
+    assert_true(f.texts[0].n_made >= made + MOST_PROMPT / 4 - 2);
+    run_all(&f);
+    assert_int_equal(sc_schedule_counts(f.schedule)->most_chunks_between, 1);
+    close_fixture(&f);
+}
+
+static void who_does_not_fit_waits_its_turn_and_who_never_can_is_refused(void **state)
+{
+    (void)state;
+    const struct setting setting = {.n_slots = 4, .chunk = 16, .context = 256, .n_pages = 2};
+    struct fixture f;
+    open_fixture(&f, LLAMA, &setting);
+    assert_fails(
+        SC_LIMIT, "3 pages of caches, there are 2", sc_schedule_add(f.schedule, make_request(&f, 9, MOST_PROMPT, 60)));
+    add(&f, 0, 60, 4); /* one page */
+    add(&f, 1, 70, 20); /* two: has to wait */
+    add(&f, 2, 5, 2); /* would fit, but came later */
+    assert_ok(sc_schedule_step(f.schedule));
+    assert_true(f.texts[0].request.begun_ns > 0 && f.texts[1].request.begun_ns == 0);
+    run_all(&f);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(f.texts[i].request.stop, SC_STOP_LENGTH);
+        assert_int_equal(f.texts[i].ended_as, i);
+    }
+    close_fixture(&f);
+}
+
+static void cancelled_requests_leave_the_others_as_they_are(void **state)
+{
+    (void)state;
+    const struct setting setting = {.n_slots = 4, .chunk = 7, .context = 128};
+    struct fixture f;
+    make_wanted(LLAMA);
+    open_fixture(&f, LLAMA, &setting);
+    for (int i = 0; i < 8; i++) {
+        add(&f, i, prompt_of(i), predict_of(i));
+    }
+    sc_schedule_cancel(f.schedule, &f.texts[7].request); /* waits */
+    assert_true(f.texts[7].request.done && f.texts[7].request.stop == SC_STOP_CALLER);
+    assert_ok(sc_schedule_step(f.schedule));
+    sc_schedule_cancel(f.schedule, &f.texts[1].request); /* or its prompt is under way */
+    while (f.texts[4].n_made == 0) {
+        assert_ok(sc_schedule_step(f.schedule));
+    }
+    sc_schedule_cancel(f.schedule, &f.texts[4].request); /* runs */
+    sc_schedule_cancel(f.schedule, &f.texts[4].request);
+    run_all(&f);
+    for (int i = 0; i < 7; i++) {
+        if (i != 1 && i != 4) {
+            expect_wanted(&f, i);
+        }
+    }
+    assert_int_equal(f.texts[4].request.stop, SC_STOP_CALLER);
+    assert_memory_equal(f.texts[4].made, wanted->texts[4].made, (size_t)f.texts[4].request.n_made * sizeof(int64_t));
+    assert_int_equal(f.n_ended, 8);
+    close_fixture(&f);
+    close_fixture(wanted);
+    free(wanted);
+}
+
+/* A token without an embedding fails the step that it shares with others. */
+static void a_row_that_fails_fails_its_request_alone(void **state)
+{
+    (void)state;
+    static const int64_t forced[MOST_MADE] = {3, 4, 5, 1000000, 7};
+    const struct setting setting = {.n_slots = 5, .chunk = 16, .context = 128};
+    struct fixture f;
+    make_wanted(LLAMA);
+    open_fixture(&f, LLAMA, &setting);
+    for (int i = 0; i < 5; i++) {
+        add(&f, i, prompt_of(i), predict_of(i));
+    }
+    add(&f, 6, 40, MOST_MADE);
+    f.texts[6].request.forced = forced;
+    for (int i = 7; i < 12; i++) {
+        add(&f, i, prompt_of(i), predict_of(i));
+    }
+    run_all(&f);
+    for (int i = 0; i < 12; i++) {
+        if (i != 5 && i != 6) {
+            expect_wanted(&f, i);
+        }
+    }
+    assert_int_equal(f.texts[6].request.stop, SC_STOP_ERROR);
+    assert_int_equal(f.texts[6].request.error.code, SC_BAD_INPUT);
+    assert_int_equal(f.texts[6].n_made, 4);
+    close_fixture(&f);
+    close_fixture(wanted);
+    free(wanted);
+}
+
+static void what_another_has_computed_is_not_computed_again(void **state)
+{
+    (void)state;
+    const struct setting setting = {.n_slots = 3, .chunk = 8, .context = 128};
+    struct fixture f;
+    open_fixture(&f, LLAMA, &setting);
+    for (int i = 0; i < 6; i++) {
+        add(&f, i, 60, 3);
+    }
+    f.texts[4].request.fresh = true;
+    run_all(&f);
+    assert_int_equal(f.texts[0].request.n_shared, 0);
+    for (int i = 1; i < 6; i++) {
+        assert_int_equal(f.texts[i].request.n_shared, i == 4 ? 0 : 40);
+    }
+    assert_int_equal(sc_schedule_counts(f.schedule)->n_chunks, 8 + 4 * 3 + 8);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_do_not_depend_on_slots_chunks_or_each_other),
+        cmocka_unit_test(a_long_prompt_holds_others_up_by_a_chunk_at_most),
+        cmocka_unit_test(who_does_not_fit_waits_its_turn_and_who_never_can_is_refused),
+        cmocka_unit_test(cancelled_requests_leave_the_others_as_they_are),
+        cmocka_unit_test(a_row_that_fails_fails_its_request_alone),
+        cmocka_unit_test(what_another_has_computed_is_not_computed_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
