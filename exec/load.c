@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/recipe.h"
 #include "exec/step.h"
 
 #define MUCH_BYTES (1 << 20) /* less is read or packed in a moment */
@@ -21,21 +22,32 @@ struct fetching {
     const struct sc_program *program;
     const struct sc_weight *weight;
     struct sc_arena *arena;
-    bool plain; /* 4-bit and 2-bit elements are to be one a byte */
+    bool plain; /* to be kept: one element a byte at least, in place or in the arena */
+    struct sc_making *making; /* holds what operators made, unless it is to be kept */
     struct sc_tensor *tensor;
 };
+
+static enum sc_status copy_plain(const struct fetching *f)
+{
+    struct sc_tensor plain;
+    SC_TRY(sc_tensor_new(f->arena, f->tensor->type, f->tensor->rank, f->tensor->dims, &plain));
+    sc_tensor_copy_dense(f->tensor, plain.data);
+    *f->tensor = plain;
+    return SC_OK;
+}
 
 static enum sc_status fetch_here(void *arg)
 {
     const struct fetching *f = arg;
-    struct sc_tensor plain;
     SC_TRY(sc_weight_fetch(f->program->spec.model, f->weight, f->arena, f->tensor));
-    if (f->plain && f->tensor->storage == SC_STORAGE_PACKED) {
-        SC_TRY(sc_tensor_new(f->arena, f->tensor->type, f->tensor->rank, f->tensor->dims, &plain));
-        sc_tensor_copy_dense(f->tensor, plain.data);
-        *f->tensor = plain;
-    }
-    return SC_OK;
+    return f->plain && f->tensor->storage == SC_STORAGE_PACKED ? copy_plain(f) : SC_OK;
+}
+
+/* By all workers. */
+static enum sc_status fetch_made(const struct fetching *f, struct sc_team *team)
+{
+    SC_TRY(sc_recipe_open(&f->program->spec, f->weight->recipe, team, f->making, f->tensor));
+    return f->plain ? copy_plain(f) : SC_OK;
 }
 
 /* Reading and converting a large weight takes long, and so does the disk. What comes from another rank is worker 0's to
@@ -43,6 +55,9 @@ static enum sc_status fetch_here(void *arg)
 static enum sc_status fetch(struct fetching *fetching, struct sc_team *team)
 {
     const struct sc_weight *weight = fetching->weight;
+    if (weight->recipe && weight->recipe->graph) {
+        return fetch_made(fetching, team);
+    }
     const bool small = sc_tensor_bytes(&weight->shape) < MUCH_BYTES && !weight->recipe;
     return small || fetching->program->spec.model->remote ? fetch_here(fetching)
                                                           : sc_team_relieve(team, fetch_here, fetching);
@@ -60,9 +75,12 @@ static enum sc_status load_weight(struct sc_program *program, int s, struct sc_t
         value->u.tensor.data = NULL;
         return SC_OK;
     }
+    struct sc_making making = {0};
     struct sc_tensor tensor;
-    struct fetching fetching = {program, weight, &program->weights, true, &tensor};
-    SC_TRY(fetch(&fetching, team));
+    struct fetching fetching = {program, weight, &program->weights, true, &making, &tensor};
+    const enum sc_status status = fetch(&fetching, team);
+    sc_recipe_close(&making);
+    SC_TRY(status);
     const bool mapped = weight->raw && tensor.data == (const void *)weight->raw;
     if (!mapped) {
         drop_pages(program, weight);
@@ -92,11 +110,12 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     /* A copy, where the file's bytes cannot be used in place, goes as soon as it is packed. It is made last, so that
      * what it leaves is the heap's end and not a hole. */
     struct sc_arena passing = {0};
+    struct sc_making making = {0};
     struct sc_tensor content = program->constants[step->in[step->packed_input]].u.tensor;
     step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
     enum sc_status status = step->packed ? SC_OK : SC_NO_MEMORY;
     if (status == SC_OK && !slot->needed) {
-        struct fetching fetching = {program, weight, &passing, false, &content};
+        struct fetching fetching = {program, weight, &passing, false, &making, &content};
         status = fetch(&fetching, team);
     }
     if (status == SC_OK && content.data != (const void *)weight->raw) {
@@ -120,6 +139,7 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
             drop_pages(program, weight);
         }
     }
+    sc_recipe_close(&making);
     sc_arena_release(&passing);
     return status;
 }

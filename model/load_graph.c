@@ -150,6 +150,25 @@ static enum sc_status set_origin(struct sc_loader *loader, const struct sc_scope
     return SC_OK;
 }
 
+/* A Constant of much content is an initializer: nobody reads it but its owner. Functions have none: theirs stay nodes. */
+static enum sc_status find_large_constant(struct sc_loader *loader, const struct sc_scope *scope,
+    const Sc__Onnx__NodeProto *proto, const struct sc_node *node, struct sc_weight *weight, bool *large)
+{
+    *large = false;
+    const Sc__Onnx__AttributeProto *value = proto->n_attribute == 1 ? proto->attribute[0] : NULL;
+    if (node->domain[0] || strcmp(node->op, "Constant") != 0 || node->function || scope->node < 0 || !value ||
+        proto->n_input > 0 || proto->n_output != 1 || !proto->output[0][0]) {
+        return SC_OK;
+    }
+    if (strcmp(sc_or_empty(value->name), "value") != 0 || !value->t || *sc_or_empty(value->ref_attr_name) ||
+        (value->type && (int)value->type != SC_ATTRIBUTE_TENSOR) || value->t->data_type == SC_STRING) {
+        return SC_OK;
+    }
+    SC_TRY(sc_load_weight(loader, "value", value->t, weight));
+    *large = sc_weight_bytes(weight) > SC_SMALL_WEIGHT_BYTES;
+    return SC_OK;
+}
+
 static enum sc_status load_node(struct sc_loader *loader, struct sc_scope *scope, const Sc__Onnx__NodeProto *proto)
 {
     struct sc_node *node = &scope->graph->nodes[scope->graph->n_nodes];
@@ -171,9 +190,17 @@ static enum sc_status load_node(struct sc_loader *loader, struct sc_scope *scope
     SC_TRY(set_version(scope, proto, node));
     SC_TRY(set_origin(loader, scope, node));
     SC_TRY(load_node_inputs(loader, scope, proto, node));
-    SC_TRY(sc_load_attributes(loader, scope, proto->n_attribute, proto->attribute, &node->attributes));
-    node->n_attributes = (int)proto->n_attribute;
-    return load_node_outputs(loader, scope, proto, node);
+    struct sc_weight weight;
+    bool large;
+    SC_TRY(find_large_constant(loader, scope, proto, node, &weight, &large));
+    if (!large) {
+        SC_TRY(sc_load_attributes(loader, scope, proto->n_attribute, proto->attribute, &node->attributes));
+        node->n_attributes = (int)proto->n_attribute;
+        return load_node_outputs(loader, scope, proto, node);
+    }
+    node->dead = true;
+    SC_TRY(load_node_outputs(loader, scope, proto, node));
+    return sc_graph_add_weight(scope->graph, &weight, node->out[0]);
 }
 
 enum sc_status sc_load_nodes(struct sc_loader *loader, struct sc_scope *scope)

@@ -144,6 +144,9 @@ static enum sc_status follow_recipe(
 enum sc_status sc_weight_fetch(
     const struct sc_model *model, const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor)
 {
+    if (weight->recipe && weight->recipe->graph) {
+        return sc_fail(SC_INTERNAL, "a weight that operators make is wanted outside a program");
+    }
     return weight->recipe && !weight->shape.data ? follow_recipe(model, weight->recipe, arena, tensor)
                                                  : read_content(model, weight, arena, tensor);
 }

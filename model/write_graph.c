@@ -58,6 +58,24 @@ static enum sc_status write_node(
     return sc_write_attributes(writer, node->n_attributes, node->attributes, &proto->attribute);
 }
 
+/* The value is a weight that a node of the graph makes when it is loaded (passes/recipes.c). */
+static bool is_made(const struct sc_graph *graph, int value)
+{
+    const struct sc_graph_value *v = &graph->values[value];
+    const struct sc_recipe *recipe = v->place == SC_PLACE_INITIALIZER ? graph->weights[v->weight].recipe : NULL;
+    return recipe && recipe->graph;
+}
+
+/* Nodes of recipes are nodes again. */
+static bool is_written(const struct sc_graph *graph, const struct sc_node *node)
+{
+    bool written = !node->dead;
+    for (int o = 0; o < node->n_out && !written; o++) {
+        written = node->out[o] >= 0 && is_made(graph, node->out[o]);
+    }
+    return written;
+}
+
 /* IR 11: the stage of a node, under the one configuration that write.c names. */
 static enum sc_status annotate(struct sc_writer *writer, int stage, Sc__Onnx__NodeProto *proto)
 {
@@ -84,7 +102,7 @@ enum sc_status sc_write_nodes(
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < graph->n_nodes; i++) {
-        if (!graph->nodes[i].dead) {
+        if (is_written(graph, &graph->nodes[i])) {
             SC_TRY(write_node(writer, graph, &graph->nodes[i], &(*nodes)[*n]));
             const int stage = graph == writer->annotated ? writer->stages[i] : -1;
             SC_TRY(stage >= 0 ? annotate(writer, stage, (*nodes)[*n]) : SC_OK);
@@ -166,12 +184,13 @@ static void mark_reads(const struct sc_graph *graph, bool *read)
 {
     for (int n = 0; n < graph->n_nodes; n++) {
         const struct sc_node *node = &graph->nodes[n];
-        for (int i = 0; i < node->n_in && !node->dead; i++) {
+        const bool written = is_written(graph, node);
+        for (int i = 0; i < node->n_in && written; i++) {
             if (node->in[i] >= 0) {
                 read[node->in[i]] = true;
             }
         }
-        for (int a = 0; a < node->n_attributes && !node->dead; a++) {
+        for (int a = 0; a < node->n_attributes && written; a++) {
             const struct sc_attribute *attribute = &node->attributes[a];
             const struct sc_graph *body =
                 attribute->type == SC_ATTRIBUTE_GRAPH && !attribute->ref ? attribute->u.graph : NULL;
@@ -199,7 +218,7 @@ static enum sc_status write_initializers(
     for (int v = 0; v < graph->n_values; v++) {
         const struct sc_graph_value *value = &graph->values[v];
         const bool is_default = value->place == SC_PLACE_INPUT && value->weight >= 0;
-        if (is_default || (value->place == SC_PLACE_INITIALIZER && read[v])) {
+        if (is_default || (value->place == SC_PLACE_INITIALIZER && read[v] && !is_made(graph, v))) {
             SC_TRY(sc_write_weight(
                 writer, &graph->weights[value->weight], value->name, &proto->initializer[proto->n_initializer]));
             proto->n_initializer++;

@@ -22,6 +22,7 @@ enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_ker
     SC_TRY(without & SC_PASS_FOLD ? SC_OK : sc_pass_fold(graph));
     SC_TRY(without & SC_PASS_IDENTITY ? SC_OK : sc_pass_identity(graph));
     SC_TRY(without & SC_PASS_CONV_NORM ? SC_OK : sc_pass_conv_norm(model));
+    SC_TRY(without & SC_PASS_RECIPES ? SC_OK : sc_pass_recipes(model));
     return without & SC_PASS_DEAD ? SC_OK : sc_pass_dead(graph);
 }
 

@@ -47,7 +47,8 @@ enum {
     SC_PASS_CONV_NORM = 16,
     SC_PASS_DEAD = 32,
     SC_PASS_SHAPES = 64,
-    SC_PASS_LENGTHS = 128
+    SC_PASS_LENGTHS = 128,
+    SC_PASS_RECIPES = 256
 };
 
 /* What the model is made of, in order: defaults that nobody replaces become initializers, functions become their nodes,
@@ -56,7 +57,7 @@ enum {
  * the second time. options NULL: zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
-/* What follows from facts, in order: infer and shapes, fold, identity, conv_norm, dead. The graph's values have their facts
+/* What follows from facts, in order: infer and shapes, fold, identity, conv_norm, recipes, dead. The graph's values have their facts
  * afterwards. Fails as infer does: this is also where a model's types and shapes are found to be wrong. */
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
 
@@ -103,6 +104,7 @@ enum sc_status sc_pass_rows(const struct sc_graph *graph, const struct sc_rows_q
 enum sc_status sc_pass_fold(struct sc_graph *graph);
 enum sc_status sc_pass_identity(struct sc_graph *graph);
 enum sc_status sc_pass_conv_norm(struct sc_model *model);
+enum sc_status sc_pass_recipes(struct sc_model *model);
 enum sc_status sc_pass_dead(struct sc_graph *graph);
 
 #endif

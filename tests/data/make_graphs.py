@@ -852,6 +852,47 @@ def broadcast_in_place():
          want=lambda x: [np.abs(-x - (-x).max(0, keepdims=True))])
 
 
+def recipes():
+    """Nodes that read large weights alone: of each a product that shows what came of it. Small steps, so that files
+    compress."""
+    def steps(dtype, *dims):
+        return (np.arange(np.prod(dims)) * 7 % 13 - 6).reshape(dims).astype(dtype)
+
+    half, quant, single = steps(np.float16, 260, 132), steps(np.int8, 132, 520), steps(np.float32, 132, 130)
+    scale, zero = (1 + np.arange(520) % 3).astype(np.float32), (np.arange(520) % 5 - 2).astype(np.int8)
+    body = h.make_graph([node("b = MatMul x turned")], "body", [], [f32("b", None)])
+    other = h.make_graph([node("n = MatMul x halves")], "other", [], [f32("n", None)])
+    nodes = [
+        node("single = Constant", value=nh.from_array(single, "")),
+        node("wide = Cast half", to=T.FLOAT), node("turned = Transpose wide", perm=[1, 0]), node("y0 = MatMul x turned"),
+        node("full = DequantizeLinear quant scale zero", axis=1), node("y1 = MatMul x full"),
+        node("halves = Mul single two"), node("y2 = MatMul x halves"),
+        node("joined = Concat single halves single", axis=1), node("part = Slice joined n120 n380 n1"),
+        node("y3 = MatMul x part"), node("flat = Reshape single n_1"), node("other = Reshape flat shape"),
+        node("y4 = Gemm x other", transB=1), node("l r = Split joined", axis=1, num_outputs=2),
+        node("y5 = MatMul x l"), node("y6 = MatMul x r"),
+        node("shown = Transpose single", perm=[1, 0]), node("y7 = MatMul x2 shown"),
+        node("y8 = If flag", then_branch=body, else_branch=other),
+        node("large = Expand narrow many"), node("top = ReduceMax large first", keepdims=0), node("y9 = Mul x top"),
+        node("k1 = Neg single"), *(node(f"k{k + 1} = Neg k{k}") for k in range(1, 17)), node("y10 = MatMul x k17"),
+    ]
+
+    def want(x, x2, flag):
+        w, full = half.astype(np.float32), (quant.astype(np.float32) - zero) * scale
+        joined = np.concatenate([single, 2 * single, single], 1)
+        return [x @ w.T, x @ full, x @ (2 * single), x @ joined[:, 120:380], x @ single.reshape(130, 132).T, x @ joined[:, :195],
+                x @ joined[:, 195:], x2 @ single.T, x @ w.T if flag else x @ (2 * single),
+                x, x @ -single, single.T]
+
+    save("recipes", nodes, [f32("x", "n", 132), f32("x2", "n", 130), boolean("flag")],
+         [f32(f"y{k}", "n", None) for k in range(9)] + [f32("y9", "n", 132), f32("y10", "n", 130), f32("shown", 130, 132)],
+         [nh.from_array(half, "half"), nh.from_array(quant, "quant"), nh.from_array(scale, "scale"),
+          nh.from_array(zero, "zero"), constant("two", 2, np.float32), constant("n120", [0, 120]), constant("n380", [132, 380]),
+          constant("n1", [0, 1]), constant("n_1", [-1]), constant("shape", [130, 132]),
+          constant("first", [0]), constant("narrow", np.ones((1, 1, 132)), np.float32), constant("many", [200, 1, 132])],
+         [[ints(n, 132), ints(n, 130), np.array(flag)] for n, flag in ((1, True), (7, False))], want=want)
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, outputs, failing,
@@ -867,3 +908,5 @@ if __name__ == "__main__":
     gradients()
     from masks import masks
     masks()
+    rng = np.random.default_rng(4)
+    recipes()

@@ -36,7 +36,7 @@ static void answers_are_the_same_on_every_cut(void **state)
 {
     (void)state;
     static const char *const names[] = {"late", "computed_shape", "views", "in_place", "nested_if", "sequences",
-        "removable", "large_constant", "failing", "skipping", "question_marks", "defaults"};
+        "removable", "large_constant", "failing", "skipping", "question_marks", "defaults", "recipes"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         for (int way = 0; way < 12; way++) {
             struct session_case c = {.n_ranks = 1 + way % 4};

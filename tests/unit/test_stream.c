@@ -75,6 +75,43 @@ static void a_rank_gets_its_own_weights_alone(void **state)
     session_close(&c);
 }
 
+static void what_weights_are_made_of_is_streamed_too(void **state)
+{
+    (void)state;
+    struct session_case c;
+    const struct sc_value *outputs[GRAPH_PORTS];
+    struct graph_case data = {.name = "recipes"};
+    struct sc_microbatch microbatch = {.n_rows = 0};
+    set_up(&c, 3, GRAPHS "recipes");
+    c.paths[1] = c.paths[2] = NOWHERE;
+    assert_ok(session_open(&c));
+    assert_true(streamed > 0);
+    data.model = c.ranks[0].model;
+    for (int set = 0; set < graph_n_sets(&data); set++) {
+        graph_read(&data, set);
+        assert_ok(sc_session_submit(c.ranks[0].session, &microbatch, data.feeds));
+        assert_ok(sc_session_next(c.ranks[0].session, outputs));
+        for (int o = 0; o < data.model->graph->n_outputs; o++) {
+            graph_expect_value(&data, o, outputs[o]);
+        }
+    }
+    sc_arena_release(&data.arena);
+    session_close(&c);
+}
+
+/* 68 KB in a Constant, as much as in any of the initializers. */
+static void a_large_constant_does_not_come_with_the_skeleton(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("recipes");
+    void *image = NULL;
+    size_t bytes = 0;
+    assert_ok(sc_model_image(model, NULL, &image, &bytes));
+    assert_in_range(bytes, 1, 20000);
+    free(image);
+    sc_model_close(model);
+}
+
 static void the_model_of_another_rank_is_still_compared(void **state)
 {
     (void)state;
@@ -167,6 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_without_the_file_compute_the_same_bits),
         cmocka_unit_test(a_rank_gets_its_own_weights_alone),
+        cmocka_unit_test(what_weights_are_made_of_is_streamed_too),
+        cmocka_unit_test(a_large_constant_does_not_come_with_the_skeleton),
         cmocka_unit_test(the_model_of_another_rank_is_still_compared),
         cmocka_unit_test(a_damaged_model_is_no_missing_one),
         cmocka_unit_test(rank_0_must_have_the_file),
