@@ -3,6 +3,7 @@
 #ifndef SC_OPS_KERNELS_KERNELS_H
 #define SC_OPS_KERNELS_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -88,13 +89,89 @@ struct sc_coded {
     int32_t sum; /* of the codes */
 };
 
-/* One row times sixteen columns, both of codes in blocks. */
+/* Codes of 2, 4 or 8 bits, without sign, of sixteen columns: chunks of 64 bytes, each of 8 / bits quads of k. Byte 4 j + i of
+ * a chunk has, low bits first, entry i of each quad of column j. A block is whole chunks. */
+
+/* Rows times a panel, both of codes in blocks; y = chain over blocks in order of fma(sum of the block's products, a_scale *
+ * b_scale, y). */
 struct sc_code_dot {
+    int bits;
     int64_t block, blocks; /* codes of a block, a multiple of 16 and at most 1024; blocks of a row */
-    const int8_t *a, *b; /* [blocks * block]; sixteen columns b_stride apart, a's within [-127, 127] */
-    int64_t b_stride;
-    const float *a_scales, *b_scales; /* [blocks]; [blocks][16] */
-    const int32_t *a_sums, *zeros; /* [blocks]; [blocks][16] codes of b that stand for 0, NULL: 0 does */
+    int64_t rows, a_stride; /* bytes between rows */
+    const int8_t *a; /* [rows][blocks * block], within [-127, 127] */
+    const float *a_scales; /* [rows][blocks] */
+    const int32_t *a_sums; /* [rows][blocks] */
+    const uint8_t *b;
+    const float *b_scales; /* [blocks][16] */
+    const int32_t *zeros; /* [blocks][16], codes of b that stand for 0; NULL: `zero` does */
+    int32_t zero;
+    float *y; /* [rows][16] */
+};
+
+/* A panel of codes that stand for (code - zero) * scale. */
+struct sc_code_panel {
+    int bits;
+    int64_t block, blocks;
+    const uint8_t *codes;
+    const float *scales; /* [blocks][16] */
+    const float *zeros; /* [blocks][16]; NULL: `zero` */
+    float zero;
+};
+
+/* Between floats and bytes: scale and zero point of element i are scales[i * step] and zeros[i * step]. */
+struct sc_byte_scale {
+    const float *scales;
+    const uint8_t *zeros; /* of the type of the bytes; NULL: 0 */
+    int step; /* 0 or 1 */
+    int is_signed; /* i8, else u8 */
+};
+
+/* A piece of C[M, N] = A[M, K] · B of bytes, all of K: A of i8, and B of u8 in panels of 16 columns, each [K / 4][16][4].
+ * Sums are exact and wrap around. */
+struct sc_byte_tile {
+    int64_t m, quads, panels; /* rows, a quarter of the depth, panels side by side */
+    const int8_t *a;
+    int64_t a_stride; /* bytes between rows of A, whose ends are zeros up to whole quads */
+    const uint8_t *b;
+    int64_t panel_stride; /* bytes */
+    int32_t *c; /* whole panels are written */
+    int64_t c_stride;
+};
+
+/* The windows of sixteen positions as one panel of bytes: entry k of position j is x[offsets[k] + from + (j - at) * step]
+ * of the run that has j. 16 bytes (32 for a step of 2) can be read wherever a run begins. */
+struct sc_byte_windows {
+    const uint8_t *x;
+    const int64_t *offsets;
+    int64_t k, step;
+    int n_runs;
+    struct {
+        int64_t from;
+        int at, n;
+    } runs[16]; /* by position */
+    int32_t *sums; /* NULL, or each position's entries are added to it */
+};
+
+/* Sums at n positions of a plane: of w[t] * x[offsets[t] + i * step] over t. */
+struct sc_byte_taps {
+    const uint8_t *x;
+    const int64_t *offsets;
+    const int8_t *w; /* NULL: all are 1 */
+    int64_t n_taps, step, n;
+};
+
+/* What is added to a row of sums: add + x[0][i] * factor[0] + x[1][i] * factor[1]; x may be NULL. */
+struct sc_sum_shift {
+    int32_t add, factor[2];
+    const int32_t *x[2];
+};
+
+/* Sums to bytes: half to even of (sum + bias) * factors[i * factor_step], + zero, kept within the type. In doubles. */
+struct sc_byte_rounding {
+    double bias, zero;
+    const double *factors;
+    int factor_step; /* 0 or 1 */
+    int is_signed; /* i8, else u8 */
 };
 
 struct sc_kernels {
@@ -122,12 +199,25 @@ struct sc_kernels {
     void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);
     /* acc[d] = chain over j in order of p[j] * v[j][d], added to acc; n of the 64 rows, row_stride elements apart. */
     void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
-    /* n codes of 2, 4 or 8 bits, low bits first, less 2^(bits - 1); n is a multiple of 16. */
-    void (*unpack_codes)(const uint8_t *packed, int bits, int64_t n, int8_t *codes);
     /* n floats; the largest in size becomes 127, halves go to even. */
     void (*code_block)(const float *x, int64_t n, struct sc_coded *coded);
-    /* y[c] = chain over blocks in order of fma(sum of the block's products, a_scale * b_scale, y[c]). */
-    void (*dot_codes)(const struct sc_code_dot *dot, float *y);
+    void (*dot_codes)(const struct sc_code_dot *dot);
+    void (*dot_codes_vnni)(const struct sc_code_dot *dot); /* NULL: the level has none */
+    void (*widen_codes)(const struct sc_code_panel *panel, float *to); /* [blocks * block][16] */
+    void (*byte_tile)(const struct sc_byte_tile *tile);
+    void (*byte_tile_vnni)(const struct sc_byte_tile *tile); /* for processors with VNNI; NULL: the level has none */
+    /* Sixteen bytes of each of four rows, exclusive-or turn, as [16][4]; each column's are added to sums unless it is NULL. */
+    void (*byte_quads)(const uint8_t *const rows[4], uint8_t turn, uint8_t *to, int32_t *sums);
+    /* y = x exclusive-or turn, as i8; returns their sum. */
+    int32_t (*byte_row)(const uint8_t *x, int64_t n, uint8_t turn, int8_t *y);
+    void (*gather_bytes)(const struct sc_byte_windows *windows, uint8_t *to);
+    void (*byte_taps)(const struct sc_byte_taps *taps, int32_t *sums);
+    void (*shift_sums)(const struct sc_sum_shift *shift, int32_t *c, int64_t n);
+    void (*sums_to_bytes)(const struct sc_byte_rounding *rounding, const int32_t *sums, int64_t n, uint8_t *y);
+    /* Half to even of x / scale, + zero, kept within the type; NaN gives its lowest. And (x - zero) * scale. */
+    void (*floats_to_bytes)(const float *x, const struct sc_byte_scale *scale, int64_t n, uint8_t *y);
+    void (*bytes_to_floats)(const uint8_t *x, const struct sc_byte_scale *scale, int64_t n, float *y);
+    void (*widen_range)(const float *x, int64_t n, float *low, float *high); /* to hold all x; NaN is passed over */
     void (*gather_windows)(const struct sc_windows *windows);
     /* y[j * y_stride + i] = x[i * x_stride + j], + bias[j] unless bias is NULL; i < rows, j < columns. */
     void (*turn)(
@@ -148,6 +238,9 @@ struct sc_kernels {
 
 /* The table of a level; NULL when this build or CPU does not have it. */
 const struct sc_kernels *sc_kernels_at(enum sc_isa isa);
+
+/* Whether this CPU runs the kernels named _vnni. They give the bits of the others, so ranks need not agree on it. */
+bool sc_kernels_have_vnni(void);
 
 /* The best level of this CPU, or what SC_CPU=base|avx2|avx512 asks for (SC_BAD_USAGE when it cannot be had). */
 enum sc_status sc_kernels_best(const struct sc_kernels **kernels);

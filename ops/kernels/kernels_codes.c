@@ -2,25 +2,7 @@
  * Products of rows and weights that are both whole numbers within blocks: sums of a block are exact in any order, and
  * only the chain over blocks is of floats. */
 #include "ops/kernels/level.h"
-#include "ops/kernels/vec.h"
-
-void K(unpack_codes)(const uint8_t *restrict packed, int bits, int64_t n, int8_t *restrict codes)
-{
-    if (bits == 4) {
-        for (int64_t i = 0; i < n / 2; i++) {
-            codes[2 * i] = (int8_t)((packed[i] & 15) - 8);
-            codes[2 * i + 1] = (int8_t)((packed[i] >> 4) - 8);
-        }
-    } else if (bits == 8) {
-        for (int64_t i = 0; i < n; i++) {
-            codes[i] = (int8_t)(packed[i] - 128);
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            codes[i] = (int8_t)((packed[i / 4] >> (i % 4 * 2) & 3) - 2);
-        }
-    }
-}
+#include "ops/kernels/quads.h"
 
 void K(code_block)(const float *x, int64_t n, struct sc_coded *coded)
 {
@@ -51,75 +33,101 @@ void K(code_block)(const float *x, int64_t n, struct sc_coded *coded)
     }
 }
 
-#if defined(SC_LEVEL_AVX2) || defined(SC_LEVEL_AVX512)
-/* Products of 32 codes: |b| times a with b's sign, whose pairs stay within 16 bits as no code of a is -128. */
-SC_INLINE __m256i dot_32(const int8_t *a, const int8_t *b, __m256i sum)
-{
-    const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)a);
-    const __m256i y = _mm256_loadu_si256((const __m256i *)(const void *)b);
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(y), _mm256_sign_epi8(x, y));
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-
-SC_INLINE __m256i dot_16(const int8_t *a, const int8_t *b, __m256i sum)
-{
-    const __m256i x = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)a));
-    const __m256i y = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)b));
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(x, y));
-}
-
-SC_INLINE __m256i dot_block(const int8_t *a, const int8_t *b, int64_t block)
-{
-    __m256i sum = _mm256_setzero_si256();
-    int64_t i = 0;
-    for (; i + 32 <= block; i += 32) {
-        sum = dot_32(a + i, b + i, sum);
-    }
-    return i < block ? dot_16(a + i, b + i, sum) : sum;
-}
-
-/* Four columns at a time share their additions across. */
-SC_INLINE void dot_columns(const struct sc_code_dot *d, int64_t at, int32_t *sums)
-{
-    const int8_t *a = d->a + at;
-    for (int c = 0; c < 16; c += 4) {
-        const int8_t *b = d->b + c * d->b_stride + at;
-        const __m256i low = _mm256_hadd_epi32(dot_block(a, b, d->block), dot_block(a, b + d->b_stride, d->block));
-        const __m256i high =
-            _mm256_hadd_epi32(dot_block(a, b + 2 * d->b_stride, d->block), dot_block(a, b + 3 * d->b_stride, d->block));
-        const __m256i four = _mm256_hadd_epi32(low, high);
-        const __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-        _mm_storeu_si128((__m128i *)(void *)(sums + c), sum);
-    }
-}
+/* Rows at once: as many as keep their sums in registers. */
+#if defined(SC_LEVEL_AVX512)
+#define SC_CODE_ROWS 8
+#elif defined(SC_LEVEL_AVX2)
+#define SC_CODE_ROWS 2
 #else
-SC_INLINE void dot_columns(const struct sc_code_dot *d, int64_t at, int32_t *sums)
+#define SC_CODE_ROWS 1
+#endif
+
+#define CODE_NAME dot_2
+#define CODE_QUADS narrow
+#define CODE_BITS 2
+#define CODE_TAKE(chunk, s) narrow_take(chunk, 2 * (s), 3)
+#define CODE_TARGET
+#include "ops/kernels/code_dot.inc.h"
+
+#define CODE_NAME dot_4
+#define CODE_QUADS narrow
+#define CODE_BITS 4
+#define CODE_TAKE(chunk, s) narrow_take(chunk, 4 * (s), 15)
+#define CODE_TARGET
+#include "ops/kernels/code_dot.inc.h"
+
+#define CODE_NAME dot_8
+#define CODE_QUADS wide
+#define CODE_BITS 8
+#define CODE_TAKE(chunk, s) wide_load(chunk)
+#define CODE_TARGET
+#include "ops/kernels/code_dot.inc.h"
+
+void K(dot_codes)(const struct sc_code_dot *d)
 {
-    for (int c = 0; c < 16; c++) {
-        const int8_t *b = d->b + c * d->b_stride;
-        int32_t sum = 0;
-        for (int64_t i = at; i < at + d->block; i++) {
-            sum += d->a[i] * b[i];
-        }
-        sums[c] = sum;
-    }
+    (d->bits == 2 ? dot_2 : d->bits == 4 ? dot_4 : dot_8)(d);
+}
+
+#if defined(SC_VNNI)
+#define CODE_NAME dot_2_vnni
+#define CODE_QUADS vnni
+#define CODE_BITS 2
+#define CODE_TAKE(chunk, s) vnni_take(chunk, 2 * (s), 3)
+#define CODE_TARGET SC_VNNI
+#include "ops/kernels/code_dot.inc.h"
+
+#define CODE_NAME dot_4_vnni
+#define CODE_QUADS vnni
+#define CODE_BITS 4
+#define CODE_TAKE(chunk, s) vnni_take(chunk, 4 * (s), 15)
+#define CODE_TARGET SC_VNNI
+#include "ops/kernels/code_dot.inc.h"
+
+#define CODE_NAME dot_8_vnni
+#define CODE_QUADS vnni
+#define CODE_BITS 8
+#define CODE_TAKE(chunk, s) vnni_load(chunk)
+#define CODE_TARGET SC_VNNI
+#include "ops/kernels/code_dot.inc.h"
+
+void K(dot_codes_vnni)(const struct sc_code_dot *d)
+{
+    (d->bits == 2 ? dot_2_vnni : d->bits == 4 ? dot_4_vnni : dot_8_vnni)(d);
 }
 #endif
 
-void K(dot_codes)(const struct sc_code_dot *d, float *y)
+/* A lane of a chunk has all codes of its column: byte i of them four at a time, `bits` apart. */
+SC_INLINE void widen_chunk(const uint8_t *chunk, v16 scale, v16 zero, float *to, const int bits)
 {
-    v16 total = v_zero();
-    for (int64_t b = 0; b < d->blocks; b++) {
-        int32_t sums[16];
-        dot_columns(d, b * d->block, sums);
-        if (d->zeros) {
-            const int32_t *zeros = d->zeros + 16 * b;
-            for (int c = 0; c < 16; c++) {
-                sums[c] -= zeros[c] * d->a_sums[b];
-            }
+    int32_t words[16];
+    memcpy(words, chunk, sizeof(words));
+    const w16 lanes = w_load(words), mask = w_set((1 << bits) - 1);
+#pragma GCC unroll 4
+    for (int s = 0; s < 8 / bits; s++) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            const v16 code = w_to_float(w_and(w_shr(lanes, 8 * i + bits * s), mask));
+            v_store(to + 16 * (4 * s + i), v_mul(v_sub(code, zero), scale));
         }
-        const v16 scale = v_mul(v_load(d->b_scales + 16 * b), v_set(d->a_scales[b]));
-        total = v_fma(w_to_float(w_load(sums)), scale, total);
     }
-    v_store(y, total);
+}
+
+void K(widen_codes)(const struct sc_code_panel *p, float *to)
+{
+    const uint8_t *chunk = p->codes;
+    for (int64_t b = 0; b < p->blocks; b++) {
+        const v16 scale = v_load(p->scales + 16 * b);
+        const v16 zero = p->zeros != NULL ? v_load(p->zeros + 16 * b) : v_set(p->zero);
+        for (int64_t k = 0; k < p->block; k += 32 / p->bits) {
+            if (p->bits == 4) {
+                widen_chunk(chunk, scale, zero, to, 4);
+            } else if (p->bits == 8) {
+                widen_chunk(chunk, scale, zero, to, 8);
+            } else {
+                widen_chunk(chunk, scale, zero, to, 2);
+            }
+            chunk += SC_QUAD_BYTES;
+            to += 16 * 32 / p->bits;
+        }
+    }
 }

@@ -26,9 +26,21 @@ void K(scale_shift)(
 void K(axpy)(float a, const float *x, float *y, int64_t n);
 void K(dot_keys)(const float *q, const float *keys, int64_t width, float *s);
 void K(mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
-void K(unpack_codes)(const uint8_t *restrict packed, int bits, int64_t n, int8_t *restrict codes);
 void K(code_block)(const float *x, int64_t n, struct sc_coded *coded);
-void K(dot_codes)(const struct sc_code_dot *d, float *y);
+void K(dot_codes)(const struct sc_code_dot *d);
+void K(dot_codes_vnni)(const struct sc_code_dot *d);
+void K(widen_codes)(const struct sc_code_panel *p, float *to);
+void K(floats_to_bytes)(const float *x, const struct sc_byte_scale *s, int64_t n, uint8_t *y);
+void K(bytes_to_floats)(const uint8_t *x, const struct sc_byte_scale *s, int64_t n, float *y);
+void K(widen_range)(const float *x, int64_t n, float *low, float *high);
+void K(byte_tile)(const struct sc_byte_tile *t);
+void K(byte_tile_vnni)(const struct sc_byte_tile *t);
+void K(byte_quads)(const uint8_t *const rows[4], uint8_t turn, uint8_t *to, int32_t *sums);
+int32_t K(byte_row)(const uint8_t *x, int64_t n, uint8_t turn, int8_t *y);
+void K(gather_bytes)(const struct sc_byte_windows *w, uint8_t *to);
+void K(byte_taps)(const struct sc_byte_taps *t, int32_t *sums);
+void K(shift_sums)(const struct sc_sum_shift *s, int32_t *c, int64_t n);
+void K(sums_to_bytes)(const struct sc_byte_rounding *r, const int32_t *sums, int64_t n, uint8_t *y);
 void K(gather_windows)(const struct sc_windows *windows);
 void K(turn)(
     const float *x, int64_t x_stride, int64_t rows, int64_t columns, const float *bias, float *y, int64_t y_stride);

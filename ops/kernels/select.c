@@ -40,6 +40,15 @@ const struct sc_kernels *sc_kernels_at(enum sc_isa isa)
     }
 }
 
+bool sc_kernels_have_vnni(void)
+{
+#ifdef SC_HAVE_AVX512
+    return __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
 enum sc_status sc_kernels_best(const struct sc_kernels **kernels)
 {
     static const char *const names[SC_ISA_N] = {"base", "avx2", "avx512"};

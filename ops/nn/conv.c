@@ -44,9 +44,15 @@ static enum sc_status check_channels(const struct sc_infer *infer, const struct 
     return SC_OK;
 }
 
-enum sc_status sc_conv_infer(struct sc_infer *infer)
+enum sc_status sc_conv_window(const struct sc_infer *infer, struct sc_window *window)
 {
     const struct params *p = infer->params;
+    const struct sc_fact *x = infer->in[0], *w = infer->in[1];
+    return sc_window_find(infer->graph, infer->node, &p->window, x->rank - 2, x->dims + 2, w->dims + 2, window);
+}
+
+enum sc_status sc_conv_infer(struct sc_infer *infer)
+{
     SC_TRY(sc_infer_needs(infer, 2));
     const struct sc_fact *x = infer->in[0];
     const struct sc_fact *w = infer->in[1];
@@ -60,7 +66,7 @@ enum sc_status sc_conv_infer(struct sc_infer *infer)
     }
     SC_TRY(check_channels(infer, x, w));
     struct sc_window window;
-    SC_TRY(sc_window_find(infer->graph, infer->node, &p->window, x->rank - 2, x->dims + 2, w->dims + 2, &window));
+    SC_TRY(sc_conv_window(infer, &window));
     int64_t dims[SC_MAX_RANK] = {x->dims[0], w->dims[0]};
     memcpy(dims + 2, window.out, (size_t)window.axes * sizeof(*dims));
     if (out) {
@@ -123,15 +129,13 @@ static void pack_conv(const struct sc_pack *pack)
     sc_conv_rows_pack(pack->prepare->kernels, pack->team, pack->weight, p->groups, pack->packed);
 }
 
-/* Returns the way to run it. */
-static int open_conv(const struct sc_call *call, struct sc_conv *c)
+void sc_conv_open(const struct sc_call *call, const struct sc_tensor *x, const struct sc_tensor *w, struct sc_conv *c)
 {
     const struct params *p = call->params;
     memset(c, 0, sizeof(*c));
     c->call = call;
-    c->x = sc_call_in(call, 0);
-    c->w = sc_call_in(call, 1);
-    c->bias = sc_call_in(call, 2);
+    c->x = x;
+    c->w = w;
     c->y = sc_call_out(call, 0);
     c->groups = p->groups;
     c->channels = c->w->dims[1];
@@ -142,13 +146,20 @@ static int open_conv(const struct sc_call *call, struct sc_conv *c)
     sc_dense_strides(c->window.axes, c->window.in, c->strides);
     c->in_count = sc_dims_product(c->window.in, 0, c->window.axes);
     c->positions = sc_dims_product(c->window.out, 0, c->window.axes);
+}
+
+/* Returns the way to run it. */
+static int open_conv(const struct sc_call *call, struct sc_conv *c)
+{
+    sc_conv_open(call, sc_call_in(call, 0), sc_call_in(call, 1), c);
+    c->bias = sc_call_in(call, 2);
     if (c->in_count > INT32_MAX) { /* offsets in a plane are 32 bits wide */
         return SC_PRODUCT_PACK;
     }
-    return c->x->type == SC_I32 ? SC_CONV_COLUMNS : call->choice;
+    return call->choice;
 }
 
-size_t sc_conv_scratch(const struct sc_call *call)
+static size_t scratch_conv(const struct sc_call *call)
 {
     struct sc_conv c;
     switch (open_conv(call, &c)) {
@@ -163,7 +174,7 @@ size_t sc_conv_scratch(const struct sc_call *call)
     }
 }
 
-void sc_conv_run(const struct sc_call *call)
+static void run_conv(const struct sc_call *call)
 {
     struct sc_conv c;
     const int way = open_conv(call, &c);
@@ -201,9 +212,9 @@ static void cost_conv(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define CONV(version)                                                                                                  \
     {                                                                                                                  \
-        .domain = "", .name = "Conv", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = sc_conv_params, \
-        .infer = sc_conv_infer, .prepare = prepare_conv, .pack = pack_conv, .scratch = sc_conv_scratch,                \
-        .run = sc_conv_run, .cost = cost_conv                                                                          \
+        .domain = "", .name = "Conv", .since = (version), .flags = SC_OP_PURE, .params = sc_conv_params,               \
+        .infer = sc_conv_infer, .prepare = prepare_conv, .pack = pack_conv, .scratch = scratch_conv, .run = run_conv,  \
+        .cost = cost_conv                                                                                              \
     }
 
 const struct sc_op sc_ops_nn_conv[] = {CONV(1), CONV(11), CONV(22), {.name = NULL}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conv of f32 or i32 as a product of weights [maps, K], read as they lie, and windows as columns [K, positions], so that results
+ * Conv of f32 as a product of weights [maps, K], read as they lie, and windows as columns [K, positions], so that results
  * are channels at once. A part is a block of positions and of maps; its windows are gathered in panels of sixteen
  * columns, which a worker keeps while the next part it gets has the same positions. */
 #include <string.h>
@@ -68,8 +68,6 @@ static void multiply(
         .c = (float *)c->y->data + (image * c->groups * c->maps + row) * c->positions + first,
         .c_stride = c->positions,
         .n = n};
-    const struct sc_kernels *kernels = c->call->kernels;
-    void (*run_tile)(const struct sc_gemm_tile *) = c->x->type == SC_I32 ? kernels->gemm_tile_i32 : kernels->gemm_tile;
     int64_t k = 0;
     do {
         tile.k = clamp(c->K - k, 0, K_STEP);
@@ -77,7 +75,7 @@ static void multiply(
         tile.b = panels + k * tile.b_stride;
         tile.accumulate = k > 0;
         tile.bias = c->bias && k + tile.k >= c->K ? (const float *)c->bias->data + row : NULL;
-        run_tile(&tile);
+        c->call->kernels->gemm_tile(&tile);
         k += K_STEP;
     } while (k < c->K);
 }

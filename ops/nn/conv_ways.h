@@ -9,7 +9,7 @@
 
 /* What prepare chose: a way of products (windows as rows, against weights as columns), or one of these. */
 enum {
-    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32, i32: weights as rows, against windows as columns */
+    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32: weights as rows, against windows as columns */
     SC_CONV_POINTS, /* f32: positions as rows, against packed weights as columns, then turned */
     SC_CONV_DEPTHWISE /* f32, one channel a group, one or two axes */
 };
@@ -22,6 +22,10 @@ struct sc_conv {
     int64_t in_count, positions; /* elements of a plane in and out */
     int64_t strides[SC_MAX_AXES]; /* of a plane of x */
 };
+
+/* Sizes of a call with Conv's parameters; no bias. */
+void sc_conv_open(
+    const struct sc_call *call, const struct sc_tensor *x, const struct sc_tensor *w, struct sc_conv *conv);
 
 size_t sc_conv_rows_scratch(const struct sc_conv *conv);
 void sc_conv_rows_run(const struct sc_conv *conv);

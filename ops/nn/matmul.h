@@ -5,9 +5,7 @@
 
 #include "ops/op.h"
 
-/* The row functions of MatMul. A caller may make a call of its own: A and B in, Y out, choice SC_PRODUCT_PLAIN. */
+/* Facts of MatMul: A and B in, Y out. */
 enum sc_status sc_matmul_infer(struct sc_infer *infer);
-size_t sc_matmul_scratch(const struct sc_call *call);
-void sc_matmul_run(const struct sc_call *call);
 
 #endif

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products and convolutions of 8-bit integers: operands become i32 less their zero points, MatMul and Conv do the rest,
- * and the quantised forms bring the i32 sums back to 8 bits. */
-#include <math.h>
+ * The operators of products and convolutions of 8-bit integers: what they are given, and their facts. */
+#include "ops/quant/integer.h"
+
 #include <string.h>
 
 #include "ops/infer.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/matmul.h"
-#include "ops/nn/product.h"
-#include "ops/quant/saturate.h"
-#include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
 /* Where the operands of the four operators stand; -1: they have none. */
@@ -57,7 +54,11 @@ static enum sc_status infer_sums(struct sc_infer *infer, const struct ports *p, 
     inner.out = out;
     inner.n_out = 1;
     sc_fact_init(sums);
-    return p->conv ? sc_conv_infer(&inner) : sc_matmul_infer(&inner);
+    if (!p->conv) {
+        return sc_matmul_infer(&inner);
+    }
+    SC_TRY(sc_conv_infer(&inner));
+    return sc_integer_conv_check(&inner);
 }
 
 static enum sc_status infer_integer(struct sc_infer *infer)
@@ -82,58 +83,6 @@ static enum sc_status infer_integer(struct sc_infer *infer)
         infer->out[0]->type = type;
     }
     return SC_OK;
-}
-
-/* One number per entry of an axis: `step` elements of the operand lie under each entry. A single number serves all. */
-struct per_axis {
-    const struct sc_tensor *t; /* NULL: `otherwise` */
-    int64_t n, step;
-    double otherwise;
-};
-
-static int64_t per_axis_index(const struct per_axis *v, int64_t element)
-{
-    return v->n == 1 ? 0 : element / v->step % v->n;
-}
-
-static double per_axis_at(const struct per_axis *v, int64_t element)
-{
-    double value;
-    if (!v->t) {
-        return v->otherwise;
-    }
-    const int64_t at = per_axis_index(v, element);
-    sc_convert(v->t->type, sc_const_at(v->t->data, at, sc_type_bytes(v->t->type)), SC_F64, &value, 1, 0);
-    return value;
-}
-
-/* Scale or zero point of A (its rows), of B or W (its columns or maps), or of the result. */
-static struct per_axis spread(
-    const struct sc_call *call, int input, const struct sc_tensor *operand, bool maps, bool rows)
-{
-    struct per_axis v = {.t = input >= 0 ? sc_call_in(call, input) : NULL};
-    v.n = v.t ? sc_tensor_count(v.t) : 1;
-    v.step = 1;
-    if (maps) { /* axis 0 of the weights */
-        v.step = sc_dims_product(operand->dims, 1, operand->rank);
-    } else if (rows) {
-        v.step = operand->rank > 0 ? operand->dims[operand->rank - 1] : 1;
-    }
-    return v;
-}
-
-/* Numbers for the channels of a convolution's result, or columns of a product's. */
-static struct per_axis spread_result(
-    const struct sc_call *call, const struct ports *p, int input, const struct sc_tensor *y)
-{
-    struct per_axis v = {.t = sc_call_in(call, input), .step = 1};
-    v.n = v.t ? sc_tensor_count(v.t) : 1;
-    if (p->conv) {
-        v.step = sc_dims_product(y->dims, 2, y->rank);
-    } else if (input == p->a_scale) {
-        v.step = y->rank > 0 ? y->dims[y->rank - 1] : 1;
-    }
-    return v;
 }
 
 static bool fits(const struct sc_tensor *t, int64_t n)
@@ -164,191 +113,76 @@ static enum sc_status resolve_integer(const struct sc_call *call)
                      "scales, zero points or bias are neither single nor one per row of A and column of B");
 }
 
-/* Scratch: both operands as i32, the sums where the result is not i32, then what the inner operator wants. */
-struct rooms {
-    struct sc_value a, b, y;
-    void *rest;
-    size_t bytes;
-};
-
-static void *take(char *base, size_t *total, size_t bytes)
+static enum sc_status prepare_integer(struct sc_prepare *prepare)
 {
-    char *at = base ? base + *total : NULL;
-    *total += (bytes + 63) / 64 * 64;
-    return at;
-}
-
-static void place(struct sc_value *value, const struct sc_tensor *like, char *base, size_t *total)
-{
-    value->kind = SC_KIND_TENSOR;
-    sc_tensor_init(&value->u.tensor, SC_I32, like->rank, like->dims);
-    value->u.tensor.data = take(base, total, sc_tensor_bytes(&value->u.tensor));
-}
-
-static struct rooms cut_rooms(const struct sc_call *call, const struct ports *p, char *base)
-{
-    struct rooms r = {.bytes = 0};
-    place(&r.a, sc_call_in(call, p->a), base, &r.bytes);
-    place(&r.b, sc_call_in(call, p->b), base, &r.bytes);
-    if (p->linear) {
-        place(&r.y, sc_call_out(call, 0), base, &r.bytes);
-    } else {
-        r.y = *call->out[0];
+    const struct ports *p = ports_of(prepare->node);
+    const struct sc_fact *b = prepare->in[p->b];
+    prepare->packed_input = -1;
+    if (prepare->constant[p->b] && sc_fact_dims_known(b) && b->rank > 0) {
+        prepare->packed_input = p->b;
+        prepare->packed_bytes = p->conv ? sc_integer_conv_packed_bytes(b) : sc_integer_product_packed_bytes(b);
     }
-    r.rest = take(base, &r.bytes, 0);
-    return r;
+    return SC_OK;
 }
 
-/* The call of MatMul or Conv over the rooms. Ports are the caller's storage. */
-static struct sc_call inner_call(
-    const struct sc_call *call, struct rooms *r, const struct sc_value **in, struct sc_value **out)
+static void pack_integer(const struct sc_pack *pack)
 {
-    struct sc_call inner = *call;
-    in[0] = &r->a;
-    in[1] = &r->b;
-    out[0] = &r->y;
-    inner.in = in;
-    inner.n_in = 2;
-    inner.out = out;
-    inner.n_out = 1;
-    inner.packed = NULL;
-    inner.choice = SC_PRODUCT_PLAIN;
-    inner.scratch = r->rest;
-    return inner;
+    (ports_of(pack->prepare->node)->conv ? sc_integer_conv_pack : sc_integer_product_pack)(pack);
+}
+
+static const struct sc_tensor *input(const struct sc_call *call, int port)
+{
+    return port >= 0 ? sc_call_in(call, port) : NULL;
+}
+
+/* A convolution's weights are its rows, against windows as columns. */
+static struct sc_integer open_integer(const struct sc_call *call, const struct ports *p)
+{
+    const struct sc_integer_side a = {sc_call_in(call, p->a)->type, input(call, p->a_zero), input(call, p->a_scale)};
+    const struct sc_integer_side b = {sc_call_in(call, p->b)->type, input(call, p->b_zero), input(call, p->b_scale)};
+    return (struct sc_integer){.kernels = call->kernels,
+        .rows = p->conv ? b : a,
+        .columns = p->conv ? a : b,
+        .bias = input(call, p->bias),
+        .y = sc_call_out(call, 0)};
 }
 
 static size_t scratch_integer(const struct sc_call *call)
 {
     const struct ports *p = ports_of(call->node);
-    struct rooms r = cut_rooms(call, p, NULL);
-    const struct sc_value *in[2];
-    struct sc_value *out[1];
-    const struct sc_call inner = inner_call(call, &r, in, out);
-    return r.bytes + (p->conv ? sc_conv_scratch(&inner) : sc_matmul_scratch(&inner));
-}
-
-enum { RUN = 4096 }; /* elements of a part that changes types */
-
-struct widening {
-    const struct sc_tensor *x;
-    struct per_axis zero;
-    int32_t *to;
-    int64_t count;
-};
-
-static int32_t byte_at(const struct sc_tensor *t, int64_t at)
-{
-    return t->type == SC_U8 ? ((const uint8_t *)t->data)[at] : ((const int8_t *)t->data)[at];
-}
-
-static void widen_part(void *arg, int64_t part, int worker)
-{
-    (void)worker;
-    const struct widening *w = arg;
-    const int64_t first = part * RUN, n = w->count - first < RUN ? w->count - first : RUN;
-    int32_t *y = w->to + first;
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = byte_at(w->x, first + i);
-    }
-    const struct per_axis *zero = &w->zero;
-    if (zero->t && zero->n == 1) {
-        const int32_t value = byte_at(zero->t, 0);
-        for (int64_t i = 0; i < n; i++) {
-            y[i] -= value;
-        }
-    } else if (zero->t) {
-        for (int64_t i = 0; i < n; i++) {
-            y[i] -= byte_at(zero->t, per_axis_index(zero, first + i));
-        }
-    }
-}
-
-static void subtract_zero(
-    const struct sc_call *call, const struct sc_tensor *x, const struct per_axis *zero, struct sc_tensor *to)
-{
-    struct widening w = {x, *zero, to->data, sc_tensor_count(x)};
-    sc_team_for(call->team, sc_parts(w.count, RUN), widen_part, &w);
-}
-
-/* Sums to 8 bits: what each element is multiplied by, and what is added before and after. */
-struct requantising {
-    const int32_t *sums;
-    const struct sc_tensor *y;
-    struct per_axis a, b, bias;
-    double scale, zero;
-    int64_t count;
-    int64_t run; /* elements with the same numbers, unless those of B differ by column */
-};
-
-static void requantise_part(void *arg, int64_t part, int worker)
-{
-    (void)worker;
-    const struct requantising *q = arg;
-    const int64_t first = part * RUN, end = q->count - first < RUN ? q->count : first + RUN;
-    const enum sc_type type = q->y->type;
-    double bias = 0, factor = 0;
-    int64_t until = first; /* the numbers at hand are right up to here */
-    for (int64_t i = first; i < end; i++) {
-        if (i == until) {
-            bias = per_axis_at(&q->bias, i);
-            factor = per_axis_at(&q->a, i) * per_axis_at(&q->b, i) / q->scale;
-            until = (i / q->run + 1) * q->run;
-        }
-        const double value = sc_saturate(type, rint(((double)q->sums[i] + bias) * factor) + q->zero);
-        if (type == SC_U8) {
-            ((uint8_t *)q->y->data)[i] = (uint8_t)value;
-        } else {
-            ((int8_t *)q->y->data)[i] = (int8_t)value;
-        }
-    }
-}
-
-static void requantise(const struct sc_call *call, const struct ports *p, const struct sc_tensor *sums)
-{
-    struct sc_tensor *y = sc_call_out(call, 0);
-    const struct per_axis scale = {.t = sc_call_in(call, p->y_scale), .n = 1};
-    const struct per_axis zero = {.t = sc_call_in(call, p->y_zero), .n = 1};
-    struct requantising q = {.sums = sums->data,
-        .y = y,
-        .a = spread_result(call, p, p->a_scale, y),
-        .b = spread_result(call, p, p->b_scale, y),
-        .scale = per_axis_at(&scale, 0),
-        .zero = per_axis_at(&zero, 0),
-        .count = sc_tensor_count(y)};
-    if (p->bias >= 0) {
-        q.bias = spread_result(call, p, p->bias, y);
-    }
-    q.run = p->conv ? q.b.step : q.b.n == 1 ? q.a.step : 1;
-    sc_team_for(call->team, sc_parts(q.count, RUN), requantise_part, &q);
+    struct sc_integer integer = open_integer(call, p);
+    return (p->conv ? sc_integer_conv_scratch : sc_integer_product_scratch)(
+        call, &integer, sc_call_in(call, p->a), sc_call_in(call, p->b));
 }
 
 static void run_integer(const struct sc_call *call)
 {
     const struct ports *p = ports_of(call->node);
-    struct rooms r = cut_rooms(call, p, call->scratch);
-    const struct sc_value *in[2];
-    struct sc_value *out[1];
-    const struct sc_call inner = inner_call(call, &r, in, out);
-    const struct sc_tensor *a = sc_call_in(call, p->a);
-    const struct sc_tensor *b = sc_call_in(call, p->b);
-    const struct per_axis a_zero = spread(call, p->a_zero, a, false, true);
-    const struct per_axis b_zero = spread(call, p->b_zero, b, p->conv, false);
-    subtract_zero(call, a, &a_zero, &r.a.u.tensor);
-    subtract_zero(call, b, &b_zero, &r.b.u.tensor);
-    if (p->conv) {
-        sc_conv_run(&inner);
-    } else {
-        sc_matmul_run(&inner);
-    }
+    struct sc_integer integer = open_integer(call, p);
     if (p->linear) {
-        requantise(call, p, &r.y.u.tensor);
+        integer.y_scale = sc_number_at(sc_call_in(call, p->y_scale), 0);
+        integer.y_zero = sc_number_at(sc_call_in(call, p->y_zero), 0);
     }
+    (p->conv ? sc_integer_conv_run : sc_integer_product_run)(
+        call, &integer, sc_call_in(call, p->a), sc_call_in(call, p->b));
+}
+
+static void cost_integer(const struct sc_infer *infer, struct sc_cost *cost)
+{
+    const struct ports *p = ports_of(infer->node);
+    const struct sc_fact *a = infer->in[p->a], *b = infer->in[p->b], *y = infer->out[0];
+    const double results = (double)sc_dims_product(y->dims, 0, y->rank);
+    const int64_t depth = p->conv ? sc_dims_product(b->dims, 1, b->rank) : a->dims[a->rank - 1];
+    cost->operations = 2 * results * (double)depth / 4; /* four products are an instruction */
+    cost->read_bytes = (double)sc_dims_product(a->dims, 0, a->rank) + (double)sc_dims_product(b->dims, 0, b->rank);
+    cost->written_bytes = results * (double)sc_type_bytes(y->type);
 }
 
 #define ROW(op, version, params_fn)                                                                                    \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_fn,         \
-        .infer = infer_integer, .scratch = scratch_integer, .resolve = resolve_integer, .run = run_integer             \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE, .params = params_fn,                       \
+        .infer = infer_integer, .prepare = prepare_integer, .pack = pack_integer, .scratch = scratch_integer,          \
+        .resolve = resolve_integer, .run = run_integer, .cost = cost_integer                                           \
     }
 
 const struct sc_op sc_ops_quant_integer[] = {

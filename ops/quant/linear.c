@@ -9,7 +9,7 @@
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
-enum { TILE = 1024 };
+enum { TILE = 1024, PLAIN = 1 << 16 };
 
 struct params {
     int64_t axis, block, out_type, precision, saturate;
@@ -178,6 +178,39 @@ static void linear_part(void *arg, int64_t part, int worker)
         job->p->saturate ? SC_CONVERT_SATURATE : 0);
 }
 
+/* f32 on one side and bytes on the other: the kernels do it, in runs of one scale or along the axis of scales. */
+static bool is_plain(const struct job *job)
+{
+    const enum sc_type wide = is_quantize(job->call->node) ? job->x->type : job->y->type;
+    const enum sc_type narrow = is_quantize(job->call->node) ? job->y->type : job->x->type;
+    return wide == SC_F32 && (narrow == SC_U8 || narrow == SC_I8) && job->scale->type == SC_F32 &&
+        job->divide == SC_F32 && job->l.spread != PER_BLOCK && (!job->zero || job->zero->type == narrow);
+}
+
+static void plain_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct job *job = arg;
+    const struct sc_kernels *k = job->call->kernels;
+    const struct layout *l = &job->l;
+    const bool quantize = is_quantize(job->call->node), single = l->spread == PER_TENSOR;
+    const int64_t end = (part + 1) * PLAIN < job->count ? (part + 1) * PLAIN : job->count;
+    const int64_t run = single ? job->count : l->inner > 1 ? l->inner : l->dim;
+    struct sc_byte_scale scale = {
+        .step = !single && l->inner == 1, .is_signed = (quantize ? job->y : job->x)->type == SC_I8};
+    for (int64_t i = part * PLAIN; i < end;) {
+        const int64_t left = run - i % run, n = left < end - i ? left : end - i, at = scale_index(l, i);
+        scale.scales = (const float *)job->scale->data + at;
+        scale.zeros = job->zero ? (const uint8_t *)job->zero->data + at : NULL;
+        if (quantize) {
+            k->floats_to_bytes((const float *)job->x->data + i, &scale, n, (uint8_t *)job->y->data + i);
+        } else {
+            k->bytes_to_floats((const uint8_t *)job->x->data + i, &scale, n, (float *)job->y->data + i);
+        }
+        i += n;
+    }
+}
+
 static void run_linear(const struct sc_call *call)
 {
     const struct params *p = call->params;
@@ -196,7 +229,11 @@ static void run_linear(const struct sc_call *call)
         return; /* infer has refused it, or nothing to do */
     }
     job.divide = p->precision ? (enum sc_type)p->precision : job.scale->type;
-    sc_team_for(call->team, sc_parts(job.count, TILE), linear_part, &job);
+    if (is_plain(&job)) {
+        sc_team_for(call->team, sc_parts(job.count, PLAIN), plain_part, &job);
+    } else {
+        sc_team_for(call->team, sc_parts(job.count, TILE), linear_part, &job);
+    }
 }
 
 static enum sc_status infer_dynamic(struct sc_infer *infer)
@@ -211,29 +248,60 @@ static enum sc_status infer_dynamic(struct sc_infer *infer)
     return SC_OK;
 }
 
+struct dynamic {
+    const struct sc_call *call;
+    int64_t count;
+    float (*ranges)[2]; /* of the parts */
+    struct sc_byte_scale scale;
+};
+
+static size_t scratch_dynamic(const struct sc_call *call)
+{
+    return (size_t)sc_parts(sc_tensor_count(sc_call_in(call, 0)), PLAIN) * 2 * sizeof(float);
+}
+
+static void range_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct dynamic *d = arg;
+    const int64_t first = part * PLAIN, n = d->count - first < PLAIN ? d->count - first : PLAIN;
+    float *range = d->ranges[part];
+    range[0] = range[1] = 0.0F; /* which it always has */
+    d->call->kernels->widen_range((const float *)sc_call_in(d->call, 0)->data + first, n, &range[0], &range[1]);
+}
+
+static void bytes_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct dynamic *d = arg;
+    const int64_t first = part * PLAIN, n = d->count - first < PLAIN ? d->count - first : PLAIN;
+    d->call->kernels->floats_to_bytes((const float *)sc_call_in(d->call, 0)->data + first, &d->scale, n,
+        (uint8_t *)sc_call_out(d->call, 0)->data + first);
+}
+
 static void run_dynamic(const struct sc_call *call)
 {
-    const struct sc_tensor *x = sc_call_in(call, 0);
-    const struct sc_tensor *y = sc_call_out(call, 0);
-    const float *data = x->data;
-    const int64_t n = sc_tensor_count(x);
+    struct dynamic d = {.call = call, .count = sc_tensor_count(sc_call_in(call, 0)), .ranges = call->scratch};
+    const int64_t parts = sc_parts(d.count, PLAIN);
     float low = 0.0F;
     float high = 0.0F;
-    for (int64_t i = 0; i < n; i++) {
-        low = data[i] < low ? data[i] : low;
-        high = data[i] > high ? data[i] : high;
+    sc_team_for(call->team, parts, range_part, &d);
+    for (int64_t i = 0; i < parts; i++) {
+        low = d.ranges[i][0] < low ? d.ranges[i][0] : low;
+        high = d.ranges[i][1] > high ? d.ranges[i][1] : high;
     }
-    const float scale = (high - low) / 255.0F;
-    const float zero = scale > 0.0F ? (float)sc_saturate(SC_U8, rint((double)(-low / scale))) : 0.0F;
+    const float scale = (high - low) / 255.0F,
+                divisor = scale > 0.0F ? scale : INFINITY; /* none: all are zero points */
+    const uint8_t zero = scale > 0.0F ? (uint8_t)sc_saturate(SC_U8, rint((double)(-low / scale))) : 0;
     if (sc_call_out(call, 1)) {
         *(float *)sc_call_out(call, 1)->data = scale;
     }
     if (sc_call_out(call, 2)) {
-        *(uint8_t *)sc_call_out(call, 2)->data = (uint8_t)zero;
+        *(uint8_t *)sc_call_out(call, 2)->data = zero;
     }
-    for (int64_t i = 0; y && i < n; i++) {
-        const float quotient = scale > 0.0F ? data[i] / scale : 0.0F;
-        ((uint8_t *)y->data)[i] = (uint8_t)sc_saturate(SC_U8, rint((double)quotient) + (double)zero);
+    if (sc_call_out(call, 0)) {
+        d.scale = (struct sc_byte_scale){.scales = &divisor, .zeros = &zero};
+        sc_team_for(call->team, parts, bytes_part, &d);
     }
 }
 
@@ -265,6 +333,7 @@ const struct sc_op sc_ops_quant_linear[] = {
         .since = 11,
         .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_ROW_MIXING,
         .infer = infer_dynamic,
+        .scratch = scratch_dynamic,
         .run = run_dynamic},
     {.name = NULL},
 };

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MatMulNBits: the weights stay quantised in memory; each part widens a few panels of columns and multiplies all rows by
- * them. A sum is one chain over k, as in every other product. Where the file allows rows of 8 bits, see nbits_coded.c. */
+ * MatMulNBits: the weights stay quantised in memory. Rows are rounded to 8 bits where the file allows it, else weights are
+ * widened on the way. */
 #include "ops/quant/nbits.h"
 
 #include <string.h>
 
 #include "ops/infer.h"
-#include "ops/kernels/gemm.h"
 #include "ops/nn/norm.h"
 #include "ops/shape/shape.h"
 
-enum { PANEL = 16, PART_COLUMNS = 64 };
 enum input { A, B, SCALES, ZEROS, GROUPS, BIAS };
 
 struct params {
@@ -103,18 +101,10 @@ static enum sc_status resolve_nbits(const struct sc_call *call)
 
 struct job {
     const struct sc_call *call;
-    const struct params *p;
-    struct sc_blocks blocks;
     enum sc_type type;
-    int64_t M;
-    const float *a;
-    size_t a_bytes, panels_bytes, c_bytes, gemm_bytes; /* parts of the scratch; a_bytes once, the others per worker */
+    struct sc_nbits nbits;
+    size_t a_bytes; /* of the scratch: rows as f32, where they are not */
 };
-
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 /* The page lets rows be rounded to 8 bits at level 4. That is exact but for the rounding where zero points are whole. */
 static bool is_coded(const struct sc_call *call)
@@ -125,65 +115,52 @@ static bool is_coded(const struct sc_call *call)
         p->block <= SC_CODED_BLOCK;
 }
 
-static void open_job(const struct sc_call *call, struct job *job)
+/* The weights as they lie in the file. */
+static struct sc_blocks blocks_as_given(const struct params *p, const void *data)
 {
-    const struct params *p = call->params;
-    const struct sc_tensor *a = sc_call_in(call, A);
-    const struct sc_tensor *zeros = sc_call_in(call, ZEROS);
-    memset(job, 0, sizeof(*job));
-    job->call = call;
-    job->p = p;
-    job->type = a->type;
-    job->M = sc_dims_product(a->dims, 0, a->rank - 1);
-    job->blocks = (struct sc_blocks){.bits = (int)p->bits,
+    return (struct sc_blocks){.bits = (int)p->bits,
         .rows = p->N,
         .width = p->K,
         .block = p->block,
         .blocks = blocks_of(p),
-        .data = sc_call_in(call, B)->data,
+        .data = data,
         .row_bytes = (size_t)(blocks_of(p) * (p->block * p->bits / 8)),
-        .scale_type = sc_call_in(call, SCALES)->type,
-        .scales = sc_call_in(call, SCALES)->data,
-        .zeros_type = zeros ? zeros->type : SC_TYPE_NONE,
-        .zeros = zeros ? zeros->data : NULL,
         .zero = (float)(1 << (p->bits - 1)),
-        .groups = sc_call_in(call, GROUPS) ? sc_call_in(call, GROUPS)->data : NULL,
         .zeros_row_bytes = (size_t)((blocks_of(p) * p->bits + 7) / 8)};
-    const bool narrow = job->type != SC_F32;
-    job->a_bytes = narrow ? align64((size_t)(job->M * p->K) * sizeof(float)) : 0;
-    job->panels_bytes = align64((size_t)p->K * PART_COLUMNS * sizeof(float));
-    job->c_bytes = align64((size_t)job->M * PART_COLUMNS * sizeof(float));
-    job->gemm_bytes = align64(sc_gemm_scratch_bytes(SC_F32, job->M, PART_COLUMNS, p->K, 1));
 }
 
-static size_t worker_bytes(const struct job *job)
+static enum sc_status prepare_nbits(struct sc_prepare *prepare)
 {
-    return job->panels_bytes + job->c_bytes + job->gemm_bytes;
-}
-
-static size_t scratch_nbits(const struct sc_call *call)
-{
-    struct job job;
-    open_job(call, &job);
-    if (is_coded(call)) {
-        const struct sc_nbits nbits = {.M = job.M, .blocks = job.blocks};
-        return job.a_bytes + sc_nbits_scratch_bytes(&nbits, sc_team_size(call->team));
+    prepare->packed_input = -1;
+    const bool grouped = prepare->n_in > GROUPS && prepare->in[GROUPS];
+    if (prepare->constant[B] && !grouped) {
+        const struct sc_blocks blocks = blocks_as_given(prepare->params, NULL);
+        prepare->packed_input = B;
+        prepare->packed_bytes = sc_nbits_packed_bytes(&blocks);
     }
-    return job.a_bytes + worker_bytes(&job) * (size_t)sc_team_size(call->team);
+    return SC_OK;
 }
 
-/* Columns [first, first + n), at most PART_COLUMNS, of row m of the result, from floats. */
-static void put_row(const struct job *job, int64_t m, int64_t first, int64_t n, float *row)
+static void pack_nbits(const struct sc_pack *pack)
 {
+    const struct sc_blocks blocks = blocks_as_given(pack->prepare->params, pack->weight->data);
+    sc_nbits_pack(&blocks, pack->team, pack->packed);
+}
+
+/* Columns [first, first + n) of row m of the result, from floats. */
+static void put_row(void *arg, int64_t m, int64_t first, int64_t n, float *row)
+{
+    const struct job *job = arg;
+    const struct params *p = job->call->params;
     const struct sc_kernels *k = job->call->kernels;
     const struct sc_tensor *bias = sc_call_in(job->call, BIAS);
     const size_t bytes = sc_type_bytes(job->type);
     if (bias) {
-        float wide[PART_COLUMNS];
+        float wide[SC_NBITS_COLUMNS];
         const float *addend = sc_norm_widen(k, job->type, sc_const_at(bias->data, first, bytes), wide, n);
         k->binary[SC_BINARY_add](row, 1, addend, 1, row, n);
     }
-    void *to = sc_at(sc_call_out(job->call, 0)->data, m * job->p->N + first, bytes);
+    void *to = sc_at(sc_call_out(job->call, 0)->data, m * p->N + first, bytes);
     if (job->type == SC_F32) {
         memcpy(to, row, (size_t)n * sizeof(float));
     } else {
@@ -191,61 +168,49 @@ static void put_row(const struct job *job, int64_t m, int64_t first, int64_t n, 
     }
 }
 
-static void put_coded(void *arg, int64_t m, int64_t first, int64_t n, float *row)
+static void open_job(const struct sc_call *call, struct job *job)
 {
-    put_row(arg, m, first, n, row);
+    const struct params *p = call->params;
+    const struct sc_tensor *a = sc_call_in(call, A), *scales = sc_call_in(call, SCALES);
+    const struct sc_tensor *zeros = sc_call_in(call, ZEROS), *groups = sc_call_in(call, GROUPS);
+    memset(job, 0, sizeof(*job));
+    job->call = call;
+    job->type = a->type;
+    job->nbits = (struct sc_nbits){.kernels = call->kernels,
+        .M = sc_dims_product(a->dims, 0, a->rank - 1),
+        .blocks = blocks_as_given(p, sc_call_in(call, B)->data),
+        .grouped = groups != NULL,
+        .packed = call->packed,
+        .put = put_row,
+        .arg = job};
+    struct sc_blocks *b = &job->nbits.blocks;
+    b->scale_type = scales->type;
+    b->scales = scales->data;
+    b->zeros_type = zeros ? zeros->type : SC_TYPE_NONE;
+    b->zeros = zeros ? zeros->data : NULL;
+    b->groups = groups ? groups->data : NULL;
+    job->a_bytes = job->type != SC_F32 ? ((size_t)(job->nbits.M * p->K) * sizeof(float) + 63) / 64 * 64 : 0;
 }
 
-static void nbits_part(void *arg, int64_t part, int worker)
+static size_t scratch_nbits(const struct sc_call *call)
 {
-    const struct job *job = arg;
-    const struct params *p = job->p;
-    char *room = (char *)job->call->scratch + job->a_bytes + (size_t)worker * worker_bytes(job);
-    float *panels = (float *)(void *)room;
-    float *c = (float *)(void *)(room + job->panels_bytes);
-    const int64_t first = part * PART_COLUMNS;
-    const int64_t n = p->N - first < PART_COLUMNS ? p->N - first : PART_COLUMNS;
-    if (n < PART_COLUMNS) {
-        memset(panels, 0, job->panels_bytes);
-    }
-    for (int64_t j = 0; j < n; j++) {
-        sc_blocks_row(&job->blocks, first + j, panels + j / PANEL * PANEL * p->K + j % PANEL, PANEL);
-    }
-    const struct sc_gemm gemm = {.type = SC_F32,
-        .M = job->M,
-        .N = n,
-        .K = p->K,
-        .a = job->a,
-        .a_stride = p->K,
-        .packed = panels,
-        .c = c,
-        .c_stride = n};
-    sc_gemm_run(job->call->kernels, NULL, &gemm, room + job->panels_bytes + job->c_bytes);
-    for (int64_t m = 0; m < job->M; m++) {
-        put_row(job, m, first, n, c + m * n);
-    }
+    struct job job;
+    open_job(call, &job);
+    return job.a_bytes +
+        (is_coded(call) ? sc_nbits_coded_scratch : sc_nbits_wide_scratch)(&job.nbits, sc_team_size(call->team));
 }
 
 static void run_nbits(const struct sc_call *call)
 {
     struct job job;
     open_job(call, &job);
-    if (job.M == 0) {
+    if (job.nbits.M == 0) {
         return;
     }
-    job.a = sc_norm_widen(call->kernels, job.type, sc_call_in(call, A)->data, call->scratch, job.M * job.p->K);
-    if (is_coded(call)) {
-        const struct sc_nbits nbits = {.kernels = call->kernels,
-            .M = job.M,
-            .a = job.a,
-            .blocks = job.blocks,
-            .put = put_coded,
-            .arg = &job,
-            .scratch = (char *)call->scratch + job.a_bytes};
-        sc_nbits_run(&nbits, call->team);
-        return;
-    }
-    sc_team_for(call->team, sc_parts(job.p->N, PART_COLUMNS), nbits_part, &job);
+    const struct params *p = call->params;
+    job.nbits.a = sc_norm_widen(call->kernels, job.type, sc_call_in(call, A)->data, call->scratch, job.nbits.M * p->K);
+    job.nbits.scratch = (char *)call->scratch + job.a_bytes;
+    (is_coded(call) ? sc_nbits_coded_run : sc_nbits_wide_run)(&job.nbits, call->team);
 }
 
 static void cost_nbits(const struct sc_infer *infer, struct sc_cost *cost)
@@ -267,6 +232,8 @@ const struct sc_op sc_ops_quant_matmul_nbits[] = {
         .flags = SC_OP_PURE | SC_OP_TICKS,
         .params = params_nbits,
         .infer = infer_nbits,
+        .prepare = prepare_nbits,
+        .pack = pack_nbits,
         .resolve = resolve_nbits,
         .scratch = scratch_nbits,
         .run = run_nbits,

@@ -1,25 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of rows rounded to 8 bits and weights quantised in blocks. */
+ * Products of rows and weights quantised in blocks, which stay codes in memory: panels of sixteen columns as the kernels
+ * want them (struct sc_code_dot), made once where the weights are constant. */
 #ifndef SC_OPS_QUANT_NBITS_H
 #define SC_OPS_QUANT_NBITS_H
 
 #include "ops/quant/blocks.h"
 
-enum { SC_CODED_BLOCK = 1024 }; /* the longest block whose sums of products are exact as floats are made of them */
+enum {
+    SC_CODED_BLOCK = 1024, /* the longest block whose sums of products are exact as floats are made of them */
+    SC_NBITS_PANEL = 16,
+    SC_NBITS_COLUMNS = 64 /* at most, of a row that is put */
+};
 
-/* Each row of A is rounded to 8 bits in the blocks of the weights, with a scale for each; a block's sum of products is
- * then a whole number, and a result one chain over blocks in order, whatever M. */
 struct sc_nbits {
     const struct sc_kernels *kernels;
     int64_t M;
     const float *a; /* [M][blocks.width] */
-    struct sc_blocks blocks; /* zeros, if any, are U8 */
+    struct sc_blocks blocks; /* its rows are the columns of the product */
+    bool grouped; /* blocks.groups is there when it runs */
+    const uint8_t *packed; /* by sc_nbits_pack; NULL: blocks.data has the codes */
     void (*put)(void *arg, int64_t m, int64_t first, int64_t n, float *row); /* takes columns [first, first + n) */
     void *arg;
-    void *scratch; /* sc_nbits_scratch_bytes */
+    void *scratch;
 };
 
-size_t sc_nbits_scratch_bytes(const struct sc_nbits *nbits, int n_workers);
-void sc_nbits_run(const struct sc_nbits *nbits, struct sc_team *team);
+/* Codes of 2, 4 or 8 bits, whatever k they belong to. */
+size_t sc_nbits_packed_bytes(const struct sc_blocks *blocks);
+void sc_nbits_pack(const struct sc_blocks *blocks, struct sc_team *team, uint8_t *packed);
+
+/* Each row of A is rounded to 8 bits in the blocks of the weights, with a scale for each; a block's sum of products is
+ * then a whole number, and a result one chain over blocks in order, whatever M. Zero points, if any, are U8. */
+size_t sc_nbits_coded_scratch(const struct sc_nbits *nbits, int n_workers);
+void sc_nbits_coded_run(const struct sc_nbits *nbits, struct sc_team *team);
+
+/* Weights are widened to floats on the way; a result is one chain over k, as in every other product. */
+size_t sc_nbits_wide_scratch(const struct sc_nbits *nbits, int n_workers);
+void sc_nbits_wide_run(const struct sc_nbits *nbits, struct sc_team *team);
+
+/* One panel: its codes, and scales and zero points as [blocks][16]. */
+struct sc_nbits_panel {
+    const uint8_t *codes;
+    float *scales, *zeros; /* zeros NULL: blocks.zero */
+    int32_t *whole_zeros; /* the same where they are U8 */
+};
+
+/* For a room of sc_nbits_panel_bytes. */
+size_t sc_nbits_panel_bytes(const struct sc_nbits *nbits);
+struct sc_nbits_panel sc_nbits_panel_open(const struct sc_nbits *nbits, int64_t panel, char *room);
 
 #endif

@@ -45,56 +45,95 @@ static void check(void (*open)(struct op_case *c, const void *shape), const void
 }
 
 struct product {
-    int64_t M, K, N;
+    int64_t batch, M, K, N; /* batch: of A, against one B unless `batches` */
     enum sc_type a, b;
-    bool rows, columns; /* a zero point for each, else one for all */
+    bool rows, columns; /* a zero point and scale for each, else one for all */
+    bool batches; /* B has as many matrices as A */
+    bool packed; /* B is constant */
+    bool linear; /* QLinearMatMul, else MatMulInteger */
 };
+
+static const float scales[4] = {0.25F, 0.5F, 0.0009765625F, 2.0F}; /* powers of two: products are exact */
+static float a_scales[256], b_scales[256];
 
 static void open_product(struct op_case *c, const void *shape)
 {
     const struct product *p = shape;
-    op_open(c, "", "MatMulInteger", 10, 1);
-    op_in(c, p->a, a, DIMS(p->M, p->K));
-    op_in(c, p->b, b, DIMS(p->K, p->N));
-    op_in(c, p->a, zeros, DIMS(p->rows ? p->M : 1));
-    op_in(c, p->b, zeros + 1, DIMS(p->columns ? p->N : 1));
+    const int64_t rows = p->rows ? p->batch * p->M : 1, columns = p->columns ? p->N : 1;
+    op_open(c, "", p->linear ? "QLinearMatMul" : "MatMulInteger", 10, 1);
+    op_in(c, p->a, a, DIMS(p->batch, p->M, p->K));
+    if (p->linear) {
+        op_in(c, SC_F32, a_scales, DIMS(rows));
+        op_in(c, p->a, zeros, DIMS(rows));
+    }
+    c->constant[c->node.n_in] = p->packed;
+    op_in(c, p->b, b, DIMS(p->batches ? p->batch : 1, p->K, p->N));
+    if (p->linear) {
+        op_in(c, SC_F32, b_scales, DIMS(columns));
+        op_in(c, p->b, zeros + 1, DIMS(columns));
+        op_in(c, SC_F32, scales, DIMS(1));
+        op_in(c, SC_I8, zeros + 3, DIMS(1));
+        return;
+    }
+    op_in(c, p->a, zeros, DIMS(rows));
+    op_in(c, p->b, zeros + 1, DIMS(columns));
+}
+
+static int32_t multiply(const struct product *p, int64_t row, int64_t n)
+{
+    const int a_zero = widen(p->a, zeros[p->rows ? row : 0]), b_zero = widen(p->b, zeros[1 + (p->columns ? n : 0)]);
+    const uint8_t *matrix = b + (p->batches ? row / p->M * p->K * p->N : 0);
+    int32_t sum = 0;
+    for (int64_t k = 0; k < p->K; k++) {
+        sum += (widen(p->a, a[row * p->K + k]) - a_zero) * (widen(p->b, matrix[k * p->N + n]) - b_zero);
+    }
+    return sum;
 }
 
 static void products_are_exact_for_all_types_and_zero_points(void **state)
 {
     (void)state;
     static const struct product products[] = {
-        {1, 7, 5, SC_U8, SC_U8, false, false},
-        {5, 37, 70, SC_U8, SC_I8, true, true},
-        {17, 300, 33, SC_I8, SC_U8, false, true},
-        {130, 500, 200, SC_I8, SC_I8, true, false},
-        {3, 2000, 20, SC_U8, SC_U8, true, true},
+        {1, 1, 7, 5, SC_U8, SC_U8, false, false, false, false, false},
+        {1, 5, 37, 70, SC_U8, SC_I8, true, true, false, true, false},
+        {1, 17, 300, 33, SC_I8, SC_U8, false, true, false, false, true},
+        {1, 130, 500, 200, SC_I8, SC_I8, true, false, false, true, true},
+        {1, 3, 2000, 20, SC_U8, SC_U8, true, true, false, false, true},
+        {3, 4, 9, 18, SC_U8, SC_I8, true, true, true, true, true},
+        {2, 70, 33, 16, SC_I8, SC_U8, true, false, true, false, false},
+        {3, 2, 0, 3, SC_U8, SC_U8, false, false, false, false, true},
     };
+    static int8_t bytes[MOST];
+    for (int i = 0; i < 256; i++) {
+        a_scales[i] = scales[i % 4];
+        b_scales[i] = scales[i / 4 % 4] / 64;
+    }
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const struct product *p = &products[i];
-        fill(a, (int)(p->M * p->K), 1);
-        fill(b, (int)(p->K * p->N), 2);
+        const int64_t n = p->batch * p->M * p->N;
+        fill(a, (int)(p->batch * p->M * p->K), 1);
+        fill(b, (int)(p->batch * p->K * p->N), 2);
         fill(zeros, MOST, 3);
-        for (int64_t at = 0; at < p->M * p->N; at++) {
-            const int64_t m = at / p->N, n = at % p->N;
-            const int a_zero = widen(p->a, zeros[p->rows ? m : 0]);
-            const int b_zero = widen(p->b, zeros[1 + (p->columns ? n : 0)]);
-            sums[at] = 0;
-            for (int64_t k = 0; k < p->K; k++) {
-                sums[at] += (widen(p->a, a[m * p->K + k]) - a_zero) * (widen(p->b, b[k * p->N + n]) - b_zero);
-            }
+        for (int64_t at = 0; at < n; at++) {
+            const int64_t row = at / p->N, column = at % p->N;
+            sums[at] = multiply(p, row, column);
+            const double factor =
+                (double)a_scales[p->rows ? row : 0] * (double)b_scales[p->columns ? column : 0] / (double)scales[0];
+            const double value = rint((double)sums[at] * factor) + (int8_t)zeros[3];
+            bytes[at] = (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
         }
-        check(open_product, p, SC_I32, sums, (size_t)(p->M * p->N) * sizeof *sums);
+        check(open_product, p, p->linear ? SC_I8 : SC_I32, p->linear ? (void *)bytes : (void *)sums,
+            (size_t)n * (p->linear ? 1 : sizeof *sums));
     }
 }
 
 /* Square windows over square pictures, pads of half a window. */
 struct convolution {
-    int64_t channels, size, maps, kernel, stride, groups;
+    int64_t channels, size, maps, kernel, stride, groups, images;
     bool linear; /* QLinearConv, with a bias and a scale per map; else ConvInteger */
+    bool packed; /* W is constant */
 };
 
-static const float scales[4] = {0.25F, 0.5F, 0.0009765625F, 2.0F}; /* powers of two: products are exact */
 static int32_t bias[4] = {100, -3000, 7, 0};
 
 static void open_convolution(struct op_case *c, const void *shape)
@@ -109,11 +148,12 @@ static void open_convolution(struct op_case *c, const void *shape)
     op_int(c, "group", s->groups);
     op_ints(c, "pads", 4, lists);
     op_ints(c, "strides", 2, lists + 4);
-    op_in(c, SC_U8, a, DIMS(1, s->channels, s->size, s->size));
+    op_in(c, SC_U8, a, DIMS(s->images, s->channels, s->size, s->size));
     if (s->linear) {
         op_in(c, SC_F32, scales, DIMS(1));
         op_in(c, SC_U8, zeros, DIMS(1));
     }
+    c->constant[c->node.n_in] = s->packed;
     op_in(c, SC_I8, b, DIMS(s->maps, s->channels / s->groups, s->kernel, s->kernel));
     if (s->linear) {
         op_in(c, SC_F32, scales, DIMS(s->maps));
@@ -127,7 +167,7 @@ static void open_convolution(struct op_case *c, const void *shape)
     }
 }
 
-static int32_t convolve(const struct convolution *s, int64_t map, int64_t row, int64_t column)
+static int32_t convolve(const struct convolution *s, int64_t image, int64_t map, int64_t row, int64_t column)
 {
     const int64_t channels = s->channels / s->groups, first = map / (s->maps / s->groups) * channels;
     int32_t sum = 0;
@@ -136,7 +176,7 @@ static int32_t convolve(const struct convolution *s, int64_t map, int64_t row, i
         const int64_t y = row * s->stride + i / s->kernel % s->kernel - s->kernel / 2;
         const int64_t x = column * s->stride + i % s->kernel - s->kernel / 2;
         if (y >= 0 && y < s->size && x >= 0 && x < s->size) { /* pads are the zero point */
-            const int value = a[((first + channel) * s->size + y) * s->size + x];
+            const int value = a[((image * s->channels + first + channel) * s->size + y) * s->size + x];
             sum += (value - zeros[0]) * ((int8_t)b[map * channels * s->kernel * s->kernel + i] - (int8_t)zeros[1]);
         }
     }
@@ -147,29 +187,33 @@ static void convolutions_are_exact_and_brought_back_to_bytes(void **state)
 {
     (void)state;
     static const struct convolution convolutions[] = {
-        {3, 9, 4, 3, 1, 1, false},
-        {6, 10, 4, 3, 2, 2, true},
-        {40, 7, 4, 1, 1, 1, true},
-        {4, 12, 4, 5, 1, 4, false},
-        {70, 8, 4, 3, 1, 1, true},
+        {3, 9, 4, 3, 1, 1, 1, false, false},
+        {6, 10, 4, 3, 2, 2, 1, true, true},
+        {40, 7, 4, 1, 1, 1, 2, true, false},
+        {4, 12, 4, 5, 1, 4, 1, false, true},
+        {70, 8, 4, 3, 1, 1, 1, true, true},
+        {2, 20, 3, 3, 3, 1, 2, false, true},
+        {2, 25, 4, 3, 2, 2, 2, true, true},
+        {8, 9, 8, 3, 3, 8, 1, false, false},
+        {5, 30, 100, 3, 1, 1, 1, false, true},
     };
     static uint8_t bytes[MOST];
     for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++) {
         const struct convolution *s = &convolutions[i];
         const int64_t out = (s->size - 1) / s->stride + 1;
-        fill(a, (int)(s->channels * s->size * s->size), 4);
+        const int64_t n = s->images * s->maps * out * out;
+        fill(a, (int)(s->images * s->channels * s->size * s->size), 4);
         fill(b, (int)(s->maps * s->channels * s->kernel * s->kernel), 5);
         fill(zeros, 4, 6);
-        for (int64_t at = 0; at < s->maps * out * out; at++) {
-            const int64_t map = at / out / out;
-            sums[at] = convolve(s, map, at / out % out, at % out);
-            const double factor = (double)scales[0] * (double)scales[map] / (double)scales[1];
-            const double value = rint((double)(sums[at] + bias[map]) * factor) + zeros[2];
+        for (int64_t at = 0; at < n; at++) {
+            const int64_t map = at / out / out % s->maps;
+            sums[at] = convolve(s, at / out / out / s->maps, map, at / out % out, at % out);
+            const double factor = (double)scales[0] * (double)scales[map % 4] / (double)scales[1];
+            const double value = rint((double)(sums[at] + bias[map % 4]) * factor) + zeros[2];
             bytes[at] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
         }
-        const size_t n = (size_t)(s->maps * out * out);
         check(open_convolution, s, s->linear ? SC_U8 : SC_I32, s->linear ? (void *)bytes : (void *)sums,
-            s->linear ? n : n * sizeof *sums);
+            (size_t)n * (s->linear ? 1 : sizeof *sums));
     }
 }
 
