@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "launch/digest.h"
+#include "launch/value_digest.h"
 #include "launch/recorded.h"
 #include "launch/report.h"
 

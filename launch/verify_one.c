@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "launch/bisect.h"
-#include "launch/digest.h"
+#include "launch/value_digest.h"
 #include "launch/inputs.h"
 #include "launch/report.h"
 

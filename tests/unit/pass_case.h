@@ -4,7 +4,7 @@
 #define SC_TESTS_PASS_CASE_H
 
 #include "graph_case.h"
-#include "launch/digest.h"
+#include "launch/value_digest.h"
 
 static inline void pass_open(struct graph_case *c, const char *name, unsigned without)
 {

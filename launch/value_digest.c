@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tensors are hashed as they would lie dense in memory. */
-#include "launch/digest.h"
-
-static uint64_t add_bytes(uint64_t digest, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-    for (size_t i = 0; i < bytes; i++) {
-        digest = (digest ^ at[i]) * UINT64_C(0x100000001b3);
-    }
-    return digest;
-}
+#include "launch/value_digest.h"
 
 static uint64_t add_number(uint64_t digest, int64_t number)
 {
-    return add_bytes(digest, &number, sizeof number);
+    return sc_digest_bytes(digest, &number, sizeof number);
 }
 
 static uint64_t add_element(uint64_t digest, const struct sc_tensor *tensor, int64_t offset, size_t bytes)
@@ -22,9 +13,9 @@ static uint64_t add_element(uint64_t digest, const struct sc_tensor *tensor, int
     if (tensor->type == SC_STRING) {
         const struct sc_string *string = (const struct sc_string *)(const void *)element;
         digest = add_number(digest, (int64_t)string->bytes);
-        return add_bytes(digest, string->data, string->bytes);
+        return sc_digest_bytes(digest, string->data, string->bytes);
     }
-    return add_bytes(digest, element, bytes);
+    return sc_digest_bytes(digest, element, bytes);
 }
 
 static uint64_t add_tensor(uint64_t digest, const struct sc_tensor *tensor)
@@ -75,5 +66,5 @@ uint64_t sc_digest_value(uint64_t digest, const struct sc_value *value)
 
 uint64_t sc_digest_join(uint64_t digest, uint64_t next)
 {
-    return add_bytes(digest, &next, sizeof next);
+    return sc_digest_bytes(digest, &next, sizeof next);
 }

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "launch/digest.h"
+#include "launch/value_digest.h"
 
 static struct sc_value tensor(enum sc_type type, void *data, int rank, const int64_t *dims)
 {
