@@ -3,7 +3,11 @@
  * job inherits Slurm's as well. */
 #include "comm/launcher.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "comm/world.h"
 
@@ -76,15 +80,83 @@ bool sc_world_launched(void)
     return sc_launcher_find(&launcher);
 }
 
+/* In the order in which they count. */
+static const char *const rank_variables[] = {
+    "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
+
+#define N_RANK_VARIABLES (sizeof rank_variables / sizeof *rank_variables)
+
 int sc_world_launch_rank(void)
 {
-    static const char *const variables[] = {
-        "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *text = getenv(variables[i]);
+    for (size_t i = 0; i < N_RANK_VARIABLES; i++) {
+        const char *text = getenv(rank_variables[i]);
         if (text && text[0] >= '0' && text[0] <= '9') {
             return (int)strtol(text, NULL, 10);
         }
     }
     return -1;
+}
+
+/* The rank that another process's environment says; -1: none. */
+static int rank_of(const char *pid)
+{
+    char path[64], entry[512];
+    size_t n = 0;
+    int rank = -1;
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    FILE *file = fopen(path, "r");
+    for (int byte = 0; file && rank < 0 && (byte = getc(file)) != EOF;) {
+        if (byte != 0) {
+            entry[n < sizeof entry - 1 ? n++ : n] = (char)byte;
+            continue;
+        }
+        entry[n] = '\0';
+        n = 0;
+        for (size_t i = 0; i < N_RANK_VARIABLES && rank < 0; i++) {
+            const size_t length = strlen(rank_variables[i]);
+            const bool named = strncmp(entry, rank_variables[i], length) == 0 && entry[length] == '=';
+            rank = named ? (int)strtol(entry + length + 1, NULL, 10) : -1;
+        }
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    return rank;
+}
+
+/* Whether a process is stopped and has this parent. */
+static bool is_stopped_child(const char *pid, long parent)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    FILE *file = fopen(path, "r");
+    const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) {
+        (void)fclose(file);
+    }
+    text[n] = '\0';
+    const char *name_end = strrchr(text, ')'); /* PID (NAME) STATE PARENT ... */
+    if (!name_end || strlen(name_end) < 5) {
+        return false;
+    }
+    return (name_end[2] == 'T' || name_end[2] == 't') && strtol(name_end + 4, NULL, 10) == parent;
+}
+
+bool sc_world_find_stopped(int *rank, long *pid)
+{
+    bool found = false;
+    DIR *processes = opendir("/proc");
+    for (struct dirent *entry; processes && !found && (entry = readdir(processes)) != NULL;) {
+        const char *name = entry->d_name;
+        if (name[0] < '0' || name[0] > '9' || !is_stopped_child(name, (long)getppid())) {
+            continue;
+        }
+        *rank = rank_of(name);
+        *pid = strtol(name, NULL, 10);
+        found = *rank >= 0;
+    }
+    if (processes) {
+        (void)closedir(processes);
+    }
+    return found;
 }

@@ -39,6 +39,11 @@ bool sc_world_launched(void);
 /* This process's rank as the launcher's environment says it, before MPI is started; -1: no launcher. */
 int sc_world_launch_rank(void);
 
+/* Looks for a rank of this job on this host that is stopped (SIGSTOP, a debugger), for the time when MPI can tell nothing of
+ * it yet, or no more: another child of this process's parent, the launcher's daemon. False: there is none, or ranks have
+ * other parents. */
+bool sc_world_find_stopped(int *rank, long *pid);
+
 /* Name and version of the MPI library, as "Open MPI v4.1.4"; needs no start of MPI. Returns buffer. */
 char *sc_world_library(char *buffer, size_t bytes);
 

@@ -159,7 +159,6 @@ enum sc_status sc_session_lay_out(struct sc_session *session)
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     SC_TRY(sc_world_agree(session->world, status));
     sc_watchdog_attach(session->options.watchdog, &session->activity, name_node, session);
-    sc_world_away(session->world, false);
     return SC_OK;
 }
 

@@ -258,6 +258,7 @@ enum sc_status sc_session_build(struct sc_session *session)
     SC_TRY(sc_stream_find(session));
     enum sc_status status = SC_OK;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, -1, -1);
+    sc_world_away(session->world, false); /* passes and planning have no parts; loading has */
     if (root) {
         status = sc_stream_serve(session);
     }

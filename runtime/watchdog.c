@@ -142,13 +142,24 @@ static void check_heard(struct sc_watchdog *watchdog, int64_t passed_ns)
     }
 }
 
-/* MPI has no rank of its own to watch while it starts and ends. */
+/* MPI has no rank of its own to watch while it starts and ends. A rank of this host that is stopped can be seen; one of
+ * another host cannot. */
 static void check_mpi(struct sc_watchdog *watchdog, int64_t passed_ns)
 {
     const bool starts = !watchdog->has_world, ends = watchdog->pulse && sc_pulse_ended(watchdog->pulse);
     char what[256];
+    int rank;
+    long pid;
     const int64_t sign = starts ? 1 : ends ? 2 : watchdog->mpi.seen + 3;
-    if (!stands(&watchdog->mpi, sign, passed_ns, watchdog->timeout_ns + MPI_GRACE_NS)) {
+    if (!stands(&watchdog->mpi, sign, passed_ns, watchdog->timeout_ns)) {
+        return;
+    }
+    if (sc_world_find_stopped(&rank, &pid)) {
+        snprintf(what, sizeof what, "stopped before MPI had %s: process %ld, seen by rank %d for %lld s (--timeout)",
+            starts ? "started" : "ended", pid, watchdog->rank, seconds(&watchdog->mpi));
+        end(watchdog, rank, watchdog->host, what);
+    }
+    if (watchdog->mpi.still_ns < watchdog->timeout_ns + MPI_GRACE_NS) {
         return;
     }
     snprintf(what, sizeof what, "MPI has not %s for %lld s: a rank may be stopped (--timeout)",

@@ -10,7 +10,7 @@
  * the launcher ends the others, when for `timeout`
  *   - worker 0 holds work (it loads, computes or sends) and neither its tick nor its node has changed,
  *   - a rank that this one watches (comm/pulse.h) has given no sign of life,
- *   - MPI does not start or does not end; these get some seconds more.
+ *   - MPI does not start or does not end, and a rank of this host is stopped; without one to be seen, ten seconds later.
  * Only time in which it ran itself counts: a process that was suspended begins anew.
  *
  *   start ──► (world opens) ──► world ──► sessions attach, detach ──► (world is freed) ──► stop */

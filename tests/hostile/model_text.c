@@ -162,6 +162,15 @@ static void put_element(struct buffer *raw, int64_t type, double value)
     }
 }
 
+static void put_external(struct buffer *tensor, const char *file)
+{
+    struct buffer entry = {0};
+    put_text(&entry, 1, "location");
+    put_text(&entry, 2, file);
+    put_message(tensor, 13, &entry);
+    put_int(tensor, 14, 1); /* data_location: EXTERNAL */
+}
+
 static void put_weight(const struct writer *w, struct buffer *graph)
 {
     struct buffer tensor = {0}, raw = {0};
@@ -174,13 +183,18 @@ static void put_weight(const struct writer *w, struct buffer *graph)
         count = dim >= 0 && dim < MOST_RAW && count < MOST_RAW ? count * dim : MOST_RAW;
     }
     const int values = i + 1, n_values = w->n - values;
-    count = count * 8 < MOST_RAW ? count : 1;
+    const bool external = n_values == 1 && w->words[values][0] == '@';
+    count = external ? 0 : count * 8 < MOST_RAW ? count : 1;
     for (int64_t e = 0; e < count; e++) {
         put_element(&raw, type, n_values > 0 ? strtod(w->words[values + e % n_values], NULL) : (double)(e % 7 - 3) / 4);
     }
     put_int(&tensor, 2, type);
     put_text(&tensor, 8, w->words[1]);
-    put_message(&tensor, 9, &raw);
+    if (external) {
+        put_external(&tensor, w->words[values] + 1);
+    } else {
+        put_message(&tensor, 9, &raw);
+    }
     put_message(graph, 5, &tensor);
 }
 
