@@ -24,16 +24,24 @@ class Case:
     input_types, output_types: where they are no type parameters of the row's, as in variadic ones of mixed types.
     outer: {name: (type, value)} of graph inputs that bodies read.
     before: nodes of the same graph, which read inputs by their names, x0, x1 and so on.
-    statistics: for what is drawn at random, a function of the outputs that says what is wrong with them, or None.
     """
 
-    def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), statistics=None, input_types=None,
-                 output_types=None, outer=None, before=(), **attributes):
+    def __init__(self, *inputs, outputs=1, rule=None, error=2, constants=(), input_types=None, output_types=None,
+                 outer=None, before=(), **attributes):
         self.inputs, self.outputs, self.rule, self.error = list(inputs), outputs, rule, error
-        self.statistics, self.input_types, self.output_types = statistics, input_types, output_types
+        self.input_types, self.output_types = input_types, output_types
         self.outer, self.before = outer or {}, list(before)
         self.constants = set(constants)  # inputs that are initializers, by index
         self.attributes = {name: value for name, value in attributes.items() if value is not None}
+
+
+class Drawn(Case):
+    """One node that draws at random: of these shapes, judged by `statistics`, a function of the outputs that says what is
+    wrong with them, or None. varies: whether another seed has to give other outputs."""
+
+    def __init__(self, *inputs, shapes, statistics, varies=True, **attributes):
+        super().__init__(*inputs, outputs=len(shapes), **attributes)
+        self.shapes, self.statistics, self.varies = shapes, statistics, varies
 
 
 class Draw:

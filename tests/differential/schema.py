@@ -82,13 +82,14 @@ NARROW_FLOATS = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz
 COMPLEX = {"complex64", "complex128"}
 
 
+def finfo(name):
+    """numpy's, or that of ml_dtypes, of a float type."""
+    return np.finfo(numpy_type(name)) if name in {"float16", "float", "double"} else ml_dtypes.finfo(numpy_type(name))
+
+
 def epsilon(name):
     """The distance from 1 to the next value of the type; 0 for what is exact."""
     name = base(name)
-    if name in {"float16", "float", "double"}:
-        return float(np.finfo(numpy_type(name)).eps)
     if name in COMPLEX:
         return float(np.finfo(numpy_type(name)).eps)
-    if name == "bfloat16" or name in NARROW_FLOATS:
-        return float(ml_dtypes.finfo(numpy_type(name)).eps)
-    return 0.0
+    return float(finfo(name).eps) if name in FLOATS | NARROW_FLOATS else 0.0

@@ -300,15 +300,6 @@ def mvn(d):
     return Case(x, rule=rule, error=64, axes=axes)
 
 
-@recipe("Dropout")
-def dropout(d):
-    x = d.values("T", d.shape())
-    if d.since >= 12:
-        return Case(x, rule=lambda x: x, error=0)
-    written = dict(is_test=1) if d.since < 7 else {}
-    return Case(x, rule=lambda x: x, error=0, ratio=d.pick(None, 0.3), **written)
-
-
 def recurrence(d, gates, activations):
     """Sizes, weights and options that RNN, GRU and LSTM share."""
     steps, batch, width, hidden = d.int(1, 4), d.int(1, 3), d.int(1, 4), d.int(1, 5)

@@ -136,22 +136,28 @@ def conv_integer(d):
 
 @recipe("QLinearMatMul")
 def qlinear_matmul(d):
+    """Scales and zero points of the whole, or of each row of a and each column of b."""
     m, k, n = product_sizes(d)
     ts = d.dtype(d.row.inputs[1].type)
     kinds = [d.row.inputs[i].type for i in (0, 3, 7)]
-    if any(d.type(kind) not in {"int8", "uint8"} for kind in kinds):
-        raise Impossible
-    a, b = d.values(kinds[0], [m, k], special=True), d.values(kinds[1], [k, n], special=True)
-    sa, sb, sy = (np.array(d.pick(0.25, 0.5, 0.125), ts) for _ in range(3))
-    sy = np.array(sy * 64, ts)
-    za, zb, zy = (d.values(kind, [], 0, 9) for kind in kinds)
-    low, high = RANGES[d.type(kinds[2])]
+    wholes = [d.type(kind) in RANGES for kind in kinds]
+    a, b = (d.values(kind, shape, special=True) for kind, shape in zip(kinds, ([m, k], [k, n])))
+    rows, columns = d.pick([], [m]), d.pick([], [n])
+    sa, sb = (d.rng.choice([0.25, 0.5, 0.125], shape).astype(ts) for shape in (rows, columns))
+    za, zb, zy = (d.values(kind, shape, 0, 9 if whole else 0) for kind, shape, whole in
+                  zip(kinds, (rows, columns, []), wholes))
+    sy = np.array(d.pick(8, 16, 32), ts)
 
     def rule(a, sa, za, b, sb, zb, sy, zy):
-        total = (a.astype(np.int64) - int(za)) @ (b.astype(np.int64) - int(zb))
-        return np.clip(np.rint(total * float(sa) * float(sb) / float(sy)) + int(zy), low, high)
+        wide = lambda v: v.astype(np.float64)  # noqa: E731
+        total = (wide(a) - wide(za).reshape([-1, 1] if za.ndim else [])) @ (wide(b) - wide(zb))
+        y = total * wide(sa).reshape([-1, 1] if sa.ndim else []) * wide(sb) / float(sy)
+        if wholes[2]:
+            return np.clip(np.rint(y) + int(zy), *RANGES[d.type(kinds[2])])
+        top = float(schema.finfo(d.type(kinds[2])).max)
+        return np.clip(y, -top, top)
 
-    return Case(a, sa, za, b, sb, zb, sy, zy, rule=rule)
+    return Case(a, sa, za, b, sb, zb, sy, zy, rule=rule, error=0 if wholes[2] else 1)
 
 
 @recipe("QLinearConv")

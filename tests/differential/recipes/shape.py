@@ -458,13 +458,16 @@ def unique(d):
     axis = d.axis(len(shape)) if d.chance() else None
     sort = d.pick(None, 0, 1)
     x = d.values("T", shape, -1, 2)
-    if x.dtype.kind not in "OiufbU":
-        return Case(x, outputs=4, axis=axis, sorted=sort)
-    x = np.rint(x) if x.dtype.kind == "f" else x
+    if x.dtype.kind == "c":
+        x = np.rint(x.real) + 1j * np.rint(x.imag)
+        x = x.astype(d.dtype("T"))
+    elif d.type("T") in schema.FLOATS:
+        x = np.rint(x.astype(np.float64)).astype(x.dtype)
 
     def rule(x):
         slices = np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) if axis is not None else x.reshape(-1, 1)
-        keys = [tuple(row) for row in slices.tolist()]
+        ordered = slices if x.dtype.kind != "c" else np.stack([slices.real, slices.imag], -1).reshape(len(slices), -1)
+        keys = [tuple(row) for row in ordered.tolist()]
         found = list(dict.fromkeys(keys))
         found = sorted(found) if sort != 0 else found
         first = [keys.index(key) for key in found]
