@@ -69,6 +69,14 @@ class Draw:
             shape[self.int(0, rank - 1)] = self.pick(63, 64, 65, 257, 1031)
         return shape
 
+    def emptied(self, shape, *but):
+        """Now and then without elements: a dim that is not among `but` becomes 0."""
+        free = [i for i in range(len(shape)) if i not in [axis % len(shape) for axis in but]]
+        if free and self.chance(0.08):
+            shape = list(shape)
+            shape[self.pick(*free)] = 0
+        return shape
+
     def broadcast(self, n, high=4):
         """n shapes that broadcast together, in any of them missing leading dims and dims of 1."""
         whole = self.shape(0, high)

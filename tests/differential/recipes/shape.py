@@ -43,6 +43,7 @@ def transpose(d):
 def concat(d):
     shape = d.shape(1, 4, SMALL)
     axis = d.axis(len(shape), d.since >= 11)
+    shape = d.emptied(shape, axis)
     parts = []
     for _ in range(d.int(1, 4)):
         part = list(shape)
@@ -56,6 +57,7 @@ def concat(d):
 def split(d):
     shape = d.shape(1, 4, SMALL)
     axis = d.axis(len(shape), d.since >= 11)
+    shape = d.emptied(shape, axis)
     n = d.int(1, 4)
     even = d.chance()
     sizes = [d.int(1, 3)] * n if even else [d.int(0 if d.since >= 11 else 1, 4) for _ in range(n)]
@@ -156,6 +158,7 @@ def pad_objects(x, widths, fill):
 def gather(d):
     shape = d.shape(1, 4, SMALL)
     axis = d.axis(len(shape), d.since >= 11)
+    shape = d.emptied(shape, axis)
     dim = shape[axis]
     indices = d.rng.integers(-dim if d.since >= 11 else 0, dim, d.shape(0, 2)).astype(d.dtype("Tind"))
     return Case(d.values("T", shape), indices, rule=lambda x, i: np.take(x, i, axis), axis=axis)
@@ -367,6 +370,7 @@ def trilu(d):
 def top_k(d):
     shape = d.shape(1, 3, (1, 2, 3, 5, 9, 70))
     axis = d.axis(len(shape), d.since >= 11)
+    shape = d.emptied(shape, axis)
     k = d.int(1 if d.since < 10 else 0, shape[axis])
     largest = d.pick(None, 0, 1) if d.since >= 11 else None
     x = d.values("T", shape, -3, 3)
