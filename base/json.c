@@ -182,9 +182,9 @@ enum sc_status sc_json_add_bool(struct sc_json *parent, const char *key, bool va
     return add(parent, key, json_boolean(value));
 }
 
-char *sc_json_print(const struct sc_json *root)
+static char *print(const struct sc_json *root, size_t flags)
 {
-    char *const text = json_dumps(inner(root), JSON_INDENT(2));
+    char *const text = json_dumps(inner(root), flags);
     if (text == NULL) {
         (void)no_memory();
         return NULL;
@@ -198,4 +198,14 @@ char *sc_json_print(const struct sc_json *root)
     }
     memcpy(line + length, "\n", 2);
     return line;
+}
+
+char *sc_json_print(const struct sc_json *root)
+{
+    return print(root, JSON_INDENT(2));
+}
+
+char *sc_json_print_line(const struct sc_json *root)
+{
+    return print(root, JSON_REAL_PRECISION(6));
 }

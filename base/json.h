@@ -46,4 +46,7 @@ enum sc_status sc_json_add_bool(struct sc_json *parent, const char *key, bool va
 /* Indented text, ends with a newline; free() it. NULL when memory is out. */
 char *sc_json_print(const struct sc_json *root);
 
+/* The same in one line. */
+char *sc_json_print_line(const struct sc_json *root);
+
 #endif

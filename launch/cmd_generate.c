@@ -9,8 +9,11 @@
 #include "decode/decoder.h"
 #include "decode/search.h"
 #include "launch/app.h"
+#include "launch/generate_many.h"
+#include "launch/interrupt.h"
 #include "launch/report.h"
 #include "launch/report_file.h"
+#include "runtime/pages.h"
 #include "text/tokenizer.h"
 
 #define SC_PROMPT_LIMIT ((size_t)16 << 20)
@@ -32,6 +35,7 @@ struct sc_generator {
     struct sc_error broken; /* stdout is gone: why */
     struct sc_sample_options sample;
     struct sc_request request;
+    struct sc_many many; /* n > 0, or prompts: a file of requests in place of one prompt */
     struct sc_report_file report;
 };
 
@@ -73,6 +77,14 @@ static enum sc_status find_eos(struct sc_generator *generator)
     return SC_OK;
 }
 
+static bool is_many(const struct sc_generator *generator)
+{
+    static const char ending[] = ".jsonl";
+    const char *path = sc_options_text(generator->app->options, "file");
+    const size_t length = path ? strlen(path) : 0, n = sizeof ending - 1;
+    return length >= n && strcmp(path + length - n, ending) == 0;
+}
+
 static enum sc_status read_prompt(struct sc_generator *generator)
 {
     const struct sc_options *options = generator->app->options;
@@ -108,7 +120,7 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
     SC_TRY(find_eos(generator));
     SC_TRY(sc_search_read(generator->model->folder, &generator->arena, &generator->search));
-    return read_prompt(generator);
+    return is_many(generator) ? SC_OK : read_prompt(generator);
 }
 
 static void print_text(struct sc_generator *generator, const char *text, size_t bytes)
@@ -131,12 +143,11 @@ static bool on_token(void *arg, int64_t token)
     if (sc_tokenizer_stream_push(generator->stream, token, &text, &bytes) == SC_OK) {
         print_text(generator, text, bytes);
     }
-    return generator->broken.code == SC_OK;
+    return generator->broken.code == SC_OK && !sc_interrupt_asked();
 }
 
-static enum sc_status drive(void *arg)
+static enum sc_status drive_one(struct sc_generator *generator)
 {
-    struct sc_generator *generator = arg;
     const struct sc_options *options = generator->app->options;
     const char *text;
     size_t bytes;
@@ -162,6 +173,31 @@ static enum sc_status drive(void *arg)
     print_text(generator, text, bytes);
     print_text(generator, "\n", 1);
     return generator->broken.code == SC_OK ? SC_OK : sc_error_set(&generator->broken);
+}
+
+static enum sc_status drive_many(struct sc_generator *generator)
+{
+    struct sc_many *many = &generator->many;
+    const struct sc_options *options = generator->app->options;
+    const struct sc_prompt_defaults defaults = {.n_predict = sc_options_int(options, "predict"),
+        .sample = generator->sample,
+        .ignore_eos = sc_options_flag(options, "ignore-eos")};
+    SC_TRY(sc_prompts_read(sc_options_text(options, "file"), &defaults, &generator->arena, &many->n, &many->prompts));
+    many->app = generator->app;
+    many->decoder = generator->decoder;
+    many->tokenizer = generator->tokenizer;
+    many->eos = generator->eos;
+    many->n_eos = generator->n_eos;
+    sc_app_opened(generator->app, "generating", many->n);
+    const enum sc_status status = sc_generate_many(many);
+    sc_progress_end(&generator->app->progress);
+    return status;
+}
+
+static enum sc_status drive(void *arg)
+{
+    struct sc_generator *generator = arg;
+    return is_many(generator) ? drive_many(generator) : drive_one(generator);
 }
 
 static const char *stop_name(enum sc_stop stop)
@@ -199,6 +235,32 @@ static void print_timing(const struct sc_generator *generator)
     fprintf(stderr, "stopped: %s\n", stop_name(made->stop));
 }
 
+/* Of many requests together. */
+static void print_throughput(const struct sc_many *many)
+{
+    const double seconds = (double)many->ns / 1e9;
+    const struct sc_schedule_counts *counts = &many->counts;
+    fprintf(stderr,
+        "\n%" PRId64 " requests in %.2f s: %" PRId64 " prompt tokens, of which %" PRId64 " were shared, and %" PRId64
+        " made (%.2f tokens per second)\n",
+        many->n, seconds, many->n_prompt, counts->n_shared, many->n_made,
+        seconds > 0 ? (double)many->n_made / seconds : 0);
+    fprintf(stderr, "%" PRId64 " chunks, %" PRId64 " steps of %.2f rows, up to %" PRId64 " microbatches in flight\n",
+        counts->n_chunks, counts->n_steps, counts->n_steps ? (double)counts->n_rows / (double)counts->n_steps : 0,
+        counts->most_in_flight);
+}
+
+static enum sc_status judge_many(const struct sc_many *many)
+{
+    if (many->n_cancelled > 0) {
+        return sc_fail(SC_INTERNAL, "stopped by a signal: %lld of %lld requests were cut short",
+            (long long)many->n_cancelled, (long long)many->n);
+    }
+    return many->n_failed == 0
+        ? SC_OK
+        : sc_fail(SC_BAD_INPUT, "%lld of %lld requests failed", (long long)many->n_failed, (long long)many->n);
+}
+
 /* The text and the model fit together. */
 static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
 {
@@ -209,7 +271,8 @@ static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
         return sc_fail(
             SC_BAD_MODEL, "tokenizer.json has %" PRId64 " tokens, the model's logits have %" PRId64, tokens, logits);
     }
-    return sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
+    return is_many(generator) ? SC_OK
+                              : sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
 }
 
 /* What the command line gives; else what the file beside the model says; else our defaults. */
@@ -241,6 +304,8 @@ static enum sc_status open_decoder(struct sc_generator *generator)
         .check = sc_app_is_root(app) ? check_text : NULL,
         .check_arg = generator};
     sc_app_session_options(app, &decoder.session);
+    decoder.session.n_slots = (int)sc_options_int(options, "parallel");
+    decoder.session.n_pages = sc_pages_for(sc_options_int(options, "kv-size"));
     SC_TRY(sc_app_open_model(app, sc_options_text(options, "model"), &generator->model));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
     SC_TRY(sc_world_broadcast(app->world, &generator->search, sizeof generator->search));
@@ -261,18 +326,23 @@ static enum sc_status generate(struct sc_generator *generator)
     if (sc_app_is_root(app)) {
         SC_TRY(sc_report_plan(session, generator->model, stderr));
     }
+    sc_interrupt_begin();
     const enum sc_status status = sc_app_run(app, session, drive, generator);
+    sc_interrupt_end();
     sc_report_file_ran(&generator->report);
     const struct sc_error failed = *sc_error_last();
-    if (sc_app_is_root(app) && status == SC_OK) {
+    if (sc_app_is_root(app) && status == SC_OK && is_many(generator)) {
+        print_throughput(&generator->many);
+    } else if (sc_app_is_root(app) && status == SC_OK) {
         print_timing(generator);
     }
     struct sc_report_file *report = &generator->report;
     SC_TRY(sc_report_ranks(session, generator->model, app->world, status == SC_OK ? stderr : NULL, report->root));
     SC_TRY(sc_app_write_trace(app, session));
     SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
-    SC_TRY(report->root ? report_generation(generator) : SC_OK);
-    return sc_report_file_write(report);
+    SC_TRY(report->root && !is_many(generator) ? report_generation(generator) : SC_OK);
+    SC_TRY(sc_report_file_write(report));
+    return sc_app_is_root(app) ? judge_many(&generator->many) : SC_OK;
 }
 
 enum sc_status sc_command_generate(struct sc_app *app)

@@ -120,6 +120,7 @@ struct child {
     bool ended; /* `status` is waitpid's */
     int status;
     int last_words; /* where ranks tell their exit codes (last_word.h) */
+    bool asks; /* the ranks take SIGUSR1 as a question to stop, which was not asked yet */
     int given_up; /* the exit code to give in place of its own, unless a rank told one; 0: it may end by itself */
 };
 
@@ -130,6 +131,8 @@ static _Noreturn void become(char *const *arguments, int out, int err, int told)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
+    (void)setpgid(0, 0); /* what is typed at a terminal comes by way of the launcher */
+    (void)signal(SIGTTIN, SIG_IGN); /* and is not read from there */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a killed launcher leaves no job behind */
     if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0) {
         (void)execvp(arguments[0], arguments);
@@ -245,15 +248,16 @@ static enum sc_status find_kind(const char *mpirun, enum sc_mpirun_kind *kind)
     return SC_OK;
 }
 
-/* Signals from a terminal reach mpirun by themselves; those that were sent to this process alone are handed on. */
-static void hand_on(const sigset_t *signals, pid_t pid)
+/* The first Ctrl-C asks the ranks of a command that can stop with what there is: SIGUSR1 is what mpirun passes on without
+ * ending the job itself. */
+static void hand_on(const sigset_t *signals, struct child *child)
 {
     const struct timespec now = {0};
-    siginfo_t info;
-    while (sigtimedwait(signals, &info, &now) > 0) {
-        if (info.si_code == SI_USER || info.si_code == SI_QUEUE) {
-            (void)kill(pid, info.si_signo);
-        }
+    int number;
+    while ((number = sigtimedwait(signals, NULL, &now)) > 0) {
+        const bool asks = number == SIGINT && child->asks;
+        (void)kill(child->pid, asks ? SIGUSR1 : number);
+        child->asks = child->asks && !asks;
     }
 }
 
@@ -314,7 +318,7 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
         size_t bytes;
         const int n_ready = poll(ready, 2, ended ? 0 : 100);
         const bool failed = n_ready < 0 && errno != EINTR;
-        hand_on(signals, child->pid);
+        hand_on(signals, child);
         hurry(child, &output, &killed_ns);
         if (failed || (n_ready == 0 && ended)) {
             break; /* something that it left behind may hold the pipes open */
@@ -389,6 +393,7 @@ enum sc_status sc_mpirun_run(const struct sc_mpirun_request *request, bool verbo
     status = start(arguments, false, &child);
     if (status == SC_OK) {
         child.last_words = last_words;
+        child.asks = request->n_command > 0 && strcmp(request->command[0], "generate") == 0;
         status = pass_output(&child, &signals);
         (void)close(child.err);
         (void)close(child.out);

@@ -48,9 +48,19 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
     [SC_COMMAND_GENERATE] = {"generate", "MODEL", 1, 1, true, false, "write text with a decoder",
         "Reads MODEL and its tokenizer.json, continues the prompt and prints the text as it comes. The plan and, at "
         "the end,\n"
-        "prompt and generation tokens/s with each stage's busy and waiting share go to stderr.\n",
+        "prompt and generation tokens/s with each stage's busy and waiting share go to stderr. With -f FILE.jsonl each "
+        "line is a\n"
+        "request, an object with prompt and, as wanted, id, n_predict, temperature, top_k, top_p, min_p, "
+        "repeat_penalty, "
+        "seed,\n"
+        "ignore_eos; -np run at once, and results come in the order of the file, an object a line. What a line lacks "
+        "is "
+        "as the\n"
+        "options say; with a seed of its own a line's text is that of -p and --seed. Ctrl-C stops with what there "
+        "is.\n",
         "stagecoach generate examples/shakespeare -p \"ROMEO:\" -n 64\n"
-        "stagecoach launch -n 2 -- generate examples/shakespeare -p \"ROMEO:\" -n 200 --temp 0.8 --seed 1\n"},
+        "stagecoach launch -n 2 -- generate examples/shakespeare -p \"ROMEO:\" -n 200 --temp 0.8 --seed 1\n"
+        "stagecoach generate examples/shakespeare -f prompts.jsonl -np 8 > texts.jsonl\n"},
     [SC_COMMAND_BENCH] = {"bench", "MODEL", 1, 1, true, false, "measure a model's speed",
         "For a decoder: tokens/s of a prompt of -p tokens (pp) and of generating -n tokens (tg), as llama-bench prints "
         "them. For\n"
@@ -72,7 +82,11 @@ static const struct sc_option_row options[] = {
     {"model", "m", NULL, SC_OPTION_TEXT, "MODEL", NULL, 0, 0,
         BIT(INSPECT) | BIT(PLAN) | BIT(RUN) | BIT(GENERATE) | BIT(BENCH), "the model, instead of the first argument"},
     {"prompt", "p", NULL, SC_OPTION_TEXT, "TEXT", NULL, 0, 0, BIT(GENERATE), "the prompt"},
-    {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE), "read the prompt from FILE"},
+    {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
+        "read the prompt from FILE; requests from a FILE.jsonl, a JSON object a line"},
+    {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 64, BIT(GENERATE), "requests at once"},
+    {"kv-size", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(GENERATE),
+        "rows that the caches of all requests have together; 0: -c for each of -np"},
     {"predict", "n", "n-predict", SC_OPTION_INT, "N", "128", 0, 1 << 30, BIT(GENERATE), "tokens to write"},
     {"n-prompt", "p", NULL, SC_OPTION_INT, "N", "512", 0, 1 << 24, BIT(BENCH),
         "tokens of the prompt; 0: do not measure it"},

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Results wait for those before them. */
+#include "launch/generate_many.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "launch/interrupt.h"
+
+/* A prompt, and its text as it grows. */
+struct line {
+    struct many *many;
+    const struct sc_prompt *prompt;
+    struct sc_arena arena; /* its tokens, until they are printed */
+    struct sc_request request;
+    int64_t *made;
+    int64_t cap_made;
+    bool ended;
+};
+
+struct many {
+    struct sc_many *of;
+    struct sc_schedule *schedule;
+    struct line *lines;
+    int64_t n_printed, n_ended;
+    bool stopping;
+    struct sc_error broken; /* stdout is gone, or memory: why */
+};
+
+static void fail_line(struct line *line, const struct sc_error *error)
+{
+    line->request.stop = SC_STOP_ERROR;
+    line->request.error = *error;
+    line->ended = true;
+    line->many->n_ended++;
+}
+
+static bool on_token(void *arg, int64_t token)
+{
+    struct line *line = arg;
+    const int64_t n = line->request.n_made; /* this one counted */
+    if (n > line->cap_made) {
+        const int64_t cap = 2 * line->cap_made + 16;
+        int64_t *grown = realloc(line->made, (size_t)cap * sizeof *grown);
+        if (!grown) {
+            (void)sc_fail(SC_NO_MEMORY, "out of memory for a text of %lld tokens", (long long)n);
+            line->many->broken = *sc_error_last();
+            line->request.n_made--;
+            return false;
+        }
+        line->made = grown;
+        line->cap_made = cap;
+    }
+    line->made[n - 1] = token;
+    return true;
+}
+
+static const char *finish_reason(enum sc_stop stop)
+{
+    static const char *const reasons[] = {"length", "stop", "context", "cancelled", "error"};
+    return reasons[stop];
+}
+
+static enum sc_status add_timings(const struct sc_request *request, struct sc_json *object)
+{
+    struct sc_json *timings;
+    const double queued = (double)(request->begun_ns - request->added_ns) / 1e6;
+    const double prompt = (double)(request->first_ns - request->begun_ns) / 1e6;
+    const double made = (double)(request->ended_ns - request->first_ns) / 1e6;
+    if (request->first_ns == 0) {
+        return SC_OK;
+    }
+    SC_TRY(sc_json_add(object, "timings", false, &timings));
+    SC_TRY(sc_json_add_real(timings, "queued_ms", queued));
+    SC_TRY(sc_json_add_real(timings, "prompt_ms", prompt));
+    SC_TRY(sc_json_add_real(timings, "predicted_ms", made));
+    SC_TRY(sc_json_add_real(timings, "prompt_per_second", prompt > 0 ? (double)request->n_prompt * 1e3 / prompt : 0));
+    return sc_json_add_real(
+        timings, "predicted_per_second", made > 0 ? (double)(request->n_made - 1) * 1e3 / made : 0);
+}
+
+static enum sc_status describe(struct line *line, int64_t index, struct sc_json *object)
+{
+    const struct sc_request *request = &line->request;
+    struct sc_json *tokens;
+    char *text;
+    size_t bytes;
+    SC_TRY(sc_json_add_int(object, "index", index));
+    SC_TRY(line->prompt->id ? sc_json_add_text(object, "id", line->prompt->id) : SC_OK);
+    if (request->stop == SC_STOP_ERROR) {
+        SC_TRY(sc_json_add_text(object, "error", request->error.text));
+    }
+    SC_TRY(sc_tokenizer_decode(line->many->of->tokenizer, line->made, (size_t)request->n_made, true, &line->arena, &text,
+        &bytes));
+    SC_TRY(sc_json_add_text(object, "text", text));
+    SC_TRY(sc_json_add(object, "tokens", true, &tokens));
+    for (int64_t t = 0; t < request->n_made; t++) {
+        SC_TRY(sc_json_add_int(tokens, NULL, line->made[t]));
+    }
+    SC_TRY(sc_json_add_text(object, "finish_reason", finish_reason(request->stop)));
+    SC_TRY(sc_json_add_int(object, "prompt_tokens", request->n_prompt));
+    SC_TRY(sc_json_add_int(object, "shared_tokens", request->n_shared));
+    return add_timings(request, object);
+}
+
+static enum sc_status print_line(struct many *many, struct line *line, int64_t index)
+{
+    struct sc_json *object;
+    SC_TRY(sc_json_new(false, &object));
+    const enum sc_status status = describe(line, index, object);
+    char *text = status == SC_OK ? sc_json_print_line(object) : NULL;
+    sc_json_free(object);
+    SC_TRY(status);
+    if (!text) {
+        return SC_NO_MEMORY;
+    }
+    sc_progress_clear(&many->of->app->progress);
+    sc_world_away(many->of->app->world, true); /* whoever reads may be slow */
+    (void)fputs(text, stdout); /* the stream remembers a failure */
+    const enum sc_status flushed = sc_app_flush();
+    sc_world_away(many->of->app->world, false);
+    free(text);
+    return flushed;
+}
+
+static void count_line(struct sc_many *many, const struct sc_request *request)
+{
+    many->n_failed += request->stop == SC_STOP_ERROR;
+    many->n_cancelled += request->stop == SC_STOP_CALLER;
+    many->n_prompt += request->first_ns > 0 ? request->n_prompt : 0;
+    many->n_made += request->n_made;
+}
+
+/* Those that nothing before them holds up. */
+static enum sc_status print_ended(struct many *many)
+{
+    while (many->n_printed < many->of->n && many->lines[many->n_printed].ended) {
+        struct line *line = &many->lines[many->n_printed];
+        count_line(many->of, &line->request);
+        SC_TRY(print_line(many, line, many->n_printed));
+        sc_arena_release(&line->arena);
+        free(line->made);
+        line->made = NULL;
+        many->n_printed++;
+    }
+    sc_progress_set(&many->of->app->progress, many->n_ended);
+    return SC_OK;
+}
+
+static void on_done(void *arg, struct sc_request *request)
+{
+    struct line *line = arg;
+    line->ended = true;
+    line->many->n_ended++;
+    if (request->stop == SC_STOP_ERROR) {
+        struct sc_error *error = &request->error;
+        (void)sc_error_set(error);
+        (void)sc_fail_in("line %lld", (long long)line->prompt->line);
+        memcpy(error->text, sc_error_last()->text, sizeof error->text);
+    }
+}
+
+static enum sc_status encode(struct many *many, struct line *line)
+{
+    const struct sc_prompt *prompt = line->prompt;
+    size_t n;
+    int64_t *ids;
+    SC_TRY(sc_tokenizer_encode(
+        many->of->tokenizer, prompt->text, prompt->text_bytes, true, &line->arena, &n, &ids));
+    line->request = (struct sc_request){.prompt = ids,
+        .n_prompt = (int64_t)n,
+        .n_predict = prompt->n_predict,
+        .eos = many->of->eos,
+        .n_eos = prompt->ignore_eos ? 0 : many->of->n_eos,
+        .sample = prompt->sample,
+        .key = prompt->key,
+        .on_token = on_token,
+        .on_done = on_done,
+        .arg = line};
+    return sc_schedule_add(many->schedule, &line->request);
+}
+
+static void add_all(struct many *many)
+{
+    for (int64_t i = 0; i < many->of->n; i++) {
+        struct line *line = &many->lines[i];
+        line->many = many;
+        line->prompt = &many->of->prompts[i];
+        if (line->prompt->error.code != SC_OK) {
+            fail_line(line, &line->prompt->error);
+        } else if (encode(many, line) != SC_OK) {
+            (void)sc_fail_in("line %lld", (long long)line->prompt->line);
+            fail_line(line, sc_error_last());
+        }
+    }
+}
+
+static void cancel_all(struct many *many)
+{
+    many->stopping = true;
+    for (int64_t i = 0; i < many->of->n; i++) {
+        if (!many->lines[i].ended) {
+            sc_schedule_cancel(many->schedule, &many->lines[i].request);
+        }
+    }
+}
+
+static enum sc_status run(struct many *many)
+{
+    const int64_t start_ns = sc_clock_ns();
+    add_all(many);
+    SC_TRY(print_ended(many));
+    while (sc_schedule_n_open(many->schedule) > 0) {
+        SC_TRY(sc_schedule_step(many->schedule));
+        if (sc_interrupt_asked() && !many->stopping) {
+            cancel_all(many);
+        }
+        SC_TRY(print_ended(many));
+        if (many->broken.code != SC_OK) {
+            return sc_error_set(&many->broken);
+        }
+    }
+    many->of->ns = sc_clock_ns() - start_ns;
+    return sc_schedule_settle(many->schedule);
+}
+
+enum sc_status sc_generate_many(struct sc_many *of)
+{
+    struct many many = {.of = of};
+    many.lines = calloc((size_t)of->n + 1, sizeof *many.lines);
+    if (!many.lines) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %lld requests", (long long)of->n);
+    }
+    enum sc_status status = sc_schedule_create(of->decoder, &many.schedule);
+    if (status == SC_OK) {
+        status = run(&many);
+        of->counts = *sc_schedule_counts(many.schedule);
+    }
+    const struct sc_error failed = *sc_error_last();
+    if (many.schedule && status != SC_OK && status != SC_PEER) { /* what is under way is nobody's any more */
+        cancel_all(&many);
+        (void)sc_schedule_settle(many.schedule);
+    }
+    for (int64_t i = 0; i < of->n; i++) {
+        sc_arena_release(&many.lines[i].arena);
+        free(many.lines[i].made);
+    }
+    free(many.lines);
+    sc_schedule_free(many.schedule);
+    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+}

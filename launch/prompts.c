@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lines are cut first, so that one that is no JSON costs itself alone. */
+#include "launch/prompts.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+#define SC_PROMPTS_FILE ((size_t)1 << 30)
+
+enum kind { KIND_TEXT, KIND_INT, KIND_REAL, KIND_BOOL };
+
+enum field {
+    FIELD_PROMPT,
+    FIELD_ID,
+    FIELD_PREDICT,
+    FIELD_TEMPERATURE,
+    FIELD_TOP_K,
+    FIELD_TOP_P,
+    FIELD_MIN_P,
+    FIELD_PENALTY,
+    FIELD_SEED,
+    FIELD_IGNORE_EOS
+};
+
+static const struct {
+    const char *name;
+    enum field field;
+    enum kind kind;
+} fields[] = {{"prompt", FIELD_PROMPT, KIND_TEXT}, {"id", FIELD_ID, KIND_TEXT}, {"n_predict", FIELD_PREDICT, KIND_INT},
+    {"max_tokens", FIELD_PREDICT, KIND_INT}, {"temperature", FIELD_TEMPERATURE, KIND_REAL},
+    {"top_k", FIELD_TOP_K, KIND_INT}, {"top_p", FIELD_TOP_P, KIND_REAL}, {"min_p", FIELD_MIN_P, KIND_REAL},
+    {"repeat_penalty", FIELD_PENALTY, KIND_REAL}, {"seed", FIELD_SEED, KIND_INT},
+    {"ignore_eos", FIELD_IGNORE_EOS, KIND_BOOL}};
+
+struct reader {
+    struct sc_arena *arena;
+    struct sc_prompt *prompt;
+};
+
+static bool fits(const struct sc_json *value, enum kind kind)
+{
+    switch (kind) {
+    case KIND_TEXT:
+        return sc_json_is_text(value);
+    case KIND_INT:
+        return sc_json_is_int(value);
+    case KIND_REAL:
+        return sc_json_real(value, 0) == sc_json_real(value, 1); /* a number, whatever is taken for none */
+    default:
+        return sc_json_bool(value, false) == sc_json_bool(value, true);
+    }
+}
+
+/* Copied: the document does not stay. */
+static enum sc_status keep_text(
+    struct sc_arena *arena, const struct sc_json *value, const char **text, size_t *bytes)
+{
+    const char *from = sc_json_text(value, bytes);
+    char *copy = sc_arena_alloc(arena, *bytes + 1);
+    if (!copy) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(copy, from, *bytes);
+    copy[*bytes] = '\0';
+    *text = copy;
+    return SC_OK;
+}
+
+static enum sc_status set_field(struct reader *reader, enum field field, const struct sc_json *value)
+{
+    struct sc_prompt *prompt = reader->prompt;
+    size_t bytes;
+    switch (field) {
+    case FIELD_PROMPT:
+        return keep_text(reader->arena, value, &prompt->text, &prompt->text_bytes);
+    case FIELD_ID:
+        return keep_text(reader->arena, value, &prompt->id, &bytes);
+    case FIELD_PREDICT:
+        prompt->n_predict = sc_json_int(value, 0);
+        return prompt->n_predict >= 0 ? SC_OK : sc_fail(SC_BAD_INPUT, "a negative number of tokens");
+    case FIELD_TEMPERATURE:
+        prompt->sample.temperature = sc_json_real(value, 0);
+        return SC_OK;
+    case FIELD_TOP_K:
+        prompt->sample.top_k = sc_json_int(value, 0);
+        return SC_OK;
+    case FIELD_TOP_P:
+        prompt->sample.top_p = sc_json_real(value, 0);
+        return SC_OK;
+    case FIELD_MIN_P:
+        prompt->sample.min_p = sc_json_real(value, 0);
+        return SC_OK;
+    case FIELD_PENALTY:
+        prompt->sample.penalty = sc_json_real(value, 0);
+        return SC_OK;
+    case FIELD_SEED:
+        prompt->sample.seed = (uint64_t)sc_json_int(value, 0);
+        prompt->key = 0;
+        return SC_OK;
+    default:
+        prompt->ignore_eos = sc_json_bool(value, false);
+        return SC_OK;
+    }
+}
+
+static enum sc_status visit(void *arg, const char *key, size_t key_bytes, const struct sc_json *value)
+{
+    static const char *const kinds[] = {"a text", "a whole number", "a number", "true or false"};
+    struct reader *reader = arg;
+    for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
+        if (strlen(fields[f].name) == key_bytes && memcmp(fields[f].name, key, key_bytes) == 0) {
+            return fits(value, fields[f].kind)
+                ? set_field(reader, fields[f].field, value)
+                : sc_fail(SC_BAD_INPUT, "field '%s' is not %s", fields[f].name, kinds[fields[f].kind]);
+        }
+    }
+    return sc_fail(SC_BAD_INPUT, "unknown field '%.60s'", key);
+}
+
+static enum sc_status read_object(struct reader *reader, const char *text, size_t bytes)
+{
+    struct sc_json *root;
+    if (bytes > SC_PROMPTS_LINE) {
+        return sc_fail(SC_BAD_INPUT, "a line of %zu bytes, want at most %zu", bytes, SC_PROMPTS_LINE);
+    }
+    SC_TRY(sc_json_parse(text, bytes, "JSON", &root));
+    enum sc_status status =
+        sc_json_is_object(root) ? sc_json_each(root, visit, reader) : sc_fail(SC_BAD_INPUT, "not an object");
+    sc_json_free(root);
+    if (status == SC_OK && !reader->prompt->text) {
+        status = sc_fail(SC_BAD_INPUT, "field 'prompt' is missing");
+    }
+    return status == SC_OK ? sc_sample_check(&reader->prompt->sample) : status;
+}
+
+static bool is_blank(const char *text, size_t bytes)
+{
+    size_t n = 0;
+    while (n < bytes && (text[n] == ' ' || text[n] == '\t' || text[n] == '\r')) {
+        n++;
+    }
+    return n == bytes;
+}
+
+static int64_t count_lines(const char *text, size_t bytes)
+{
+    int64_t n = 1;
+    for (size_t i = 0; i < bytes; i++) {
+        n += text[i] == '\n';
+    }
+    return n;
+}
+
+enum sc_status sc_prompts_read(const char *path, const struct sc_prompt_defaults *defaults, struct sc_arena *arena,
+    int64_t *n, struct sc_prompt **prompts)
+{
+    char *text;
+    size_t bytes;
+    SC_TRY(sc_file_read_text(path, SC_PROMPTS_FILE, arena, &text, &bytes));
+    *n = 0;
+    *prompts = sc_arena_array(arena, (size_t)count_lines(text, bytes), sizeof **prompts);
+    if (!*prompts) {
+        return SC_NO_MEMORY;
+    }
+    int64_t line = 0;
+    for (const char *at = text, *end = text + bytes; at < end; line++) {
+        const char *found = memchr(at, '\n', (size_t)(end - at));
+        const size_t length = (size_t)((found ? found : end) - at);
+        struct sc_prompt *prompt = &(*prompts)[*n];
+        if (!is_blank(at, length)) {
+            *prompt = (struct sc_prompt){.line = line + 1,
+                .n_predict = defaults->n_predict,
+                .sample = defaults->sample,
+                .key = (uint64_t)*n,
+                .ignore_eos = defaults->ignore_eos};
+            struct reader reader = {arena, prompt};
+            if (read_object(&reader, at, length) != SC_OK) {
+                (void)sc_fail_in("line %lld", (long long)prompt->line);
+                prompt->error = *sc_error_last();
+            }
+            ++*n;
+        }
+        at += length + 1;
+    }
+    return SC_OK;
+}

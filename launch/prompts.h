@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A file of requests, one JSON object a line. */
+#ifndef SC_LAUNCH_PROMPTS_H
+#define SC_LAUNCH_PROMPTS_H
+
+#include "base/arena.h"
+#include "decode/sample.h"
+
+#define SC_PROMPTS_LINE ((size_t)4 << 20) /* most bytes of a line */
+
+/* What a line does not say. */
+struct sc_prompt_defaults {
+    int64_t n_predict;
+    struct sc_sample_options sample;
+    bool ignore_eos;
+};
+
+/* A line that is not blank. Fields of the object: prompt (text; the one that must be there), id (any text, given back),
+ * n_predict or max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, ignore_eos. */
+struct sc_prompt {
+    int64_t line; /* from 1 */
+    const char *id; /* NULL: none */
+    const char *text;
+    size_t text_bytes;
+    int64_t n_predict;
+    struct sc_sample_options sample;
+    uint64_t key; /* of draws: 0 with a seed of its own, as for one prompt alone; else how many prompts came before */
+    bool ignore_eos;
+    struct sc_error error; /* code SC_OK: none. Else the line is no request, and this says why, with its number */
+};
+
+/* All lines of a file, in the arena. A bad line is a prompt with an error; fails only when the file cannot be read. */
+enum sc_status sc_prompts_read(const char *path, const struct sc_prompt_defaults *defaults, struct sc_arena *arena,
+    int64_t *n, struct sc_prompt **prompts);
+
+#endif
