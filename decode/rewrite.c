@@ -80,7 +80,8 @@ static bool needs_facts(int n_pairs, const struct sc_state_pair *pairs)
 
 enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int *n, struct sc_state_pair **pairs)
 {
-    struct sc_pass_options options = {.given = given};
+    int64_t most = 0;
+    struct sc_pass_options options = {.most = &most, .given = given};
     struct sc_pass_input *inputs;
     sc_pass_defaults(model->graph, given);
     SC_TRY(sc_pass_functions(model));
@@ -93,7 +94,12 @@ enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int 
     if (needs_facts(*n, *pairs)) {
         SC_TRY(sc_pass_infer(model->graph, sc_kernels_at(SC_ISA_BASE)));
     }
-    return sc_pairs_find(model, n, pairs);
+    SC_TRY(sc_pairs_find(model, n, pairs));
+    for (int p = 0; p < *n && most > 0; p++) {
+        struct sc_state_pair *pair = &(*pairs)[p];
+        pair->capacity = pair->capacity > 0 && pair->capacity < most ? pair->capacity : most;
+    }
+    return SC_OK;
 }
 
 enum sc_status sc_decode_rows_apart(

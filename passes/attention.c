@@ -35,8 +35,9 @@ struct attention_pass {
     int n;
     struct sc_attention_match *matches;
     int *match_of_final; /* per node: match, or -1 */
-    int *match_of_concat;
+    int *match_of_concat; /* per node: match whose caches it makes, or -1 */
     int *match_of_cache; /* per value: match whose past or present it is, or -1 */
+    bool *inner; /* per value: a match's past or present, or the result of one of its products */
 };
 
 static bool has_softmax(const struct sc_graph *graph)
@@ -57,6 +58,7 @@ static enum sc_status evaluate(struct attention_pass *pass)
     struct sc_symbolics again = {
         .graph = graph, .facts = pass->facts, .arena = &pass->scratch, .n_bounds = options->n_inputs ? s->n_bounds : 0};
     memcpy(again.bounds, s->bounds, sizeof again.bounds);
+    again.may_assume = options->n_inputs > 0 && options->most;
     *s = again;
     SC_TRY(sc_symbolics_open(s));
     if (options->n_inputs == 0) { /* dims as the file names them */
@@ -123,10 +125,11 @@ static enum sc_status find(struct attention_pass *pass)
     }
     for (int i = 0; i < graph->n_nodes && pass->n < n; i++) {
         const struct sc_node *node = &graph->nodes[i];
-        if (!node->dead && !node->domain[0] && strcmp(node->op, "MatMul") == 0 &&
-            sc_attention_find(&pass->symbolics, i, &pass->matches[pass->n])) {
-            pass->n++;
+        bool found = false;
+        if (!node->dead && !node->domain[0] && (strcmp(node->op, "MatMul") == 0 || strcmp(node->op, "Reshape") == 0)) {
+            SC_TRY(sc_attention_find(&pass->symbolics, i, &pass->matches[pass->n], &found));
         }
+        pass->n += found;
     }
     return SC_OK;
 }
@@ -137,7 +140,8 @@ static enum sc_status index_matches(struct attention_pass *pass)
     pass->match_of_final = sc_arena_array(&pass->scratch, (size_t)graph->n_nodes + 1, sizeof(int));
     pass->match_of_concat = sc_arena_array(&pass->scratch, (size_t)graph->n_nodes + 1, sizeof(int));
     pass->match_of_cache = sc_arena_array(&pass->scratch, (size_t)graph->n_values + 1, sizeof(int));
-    if (!pass->match_of_final || !pass->match_of_concat || !pass->match_of_cache) {
+    pass->inner = sc_arena_array(&pass->scratch, (size_t)graph->n_values + 1, sizeof *pass->inner);
+    if (!pass->match_of_final || !pass->match_of_concat || !pass->match_of_cache || !pass->inner) {
         return SC_NO_MEMORY;
     }
     for (int n = 0; n < graph->n_nodes; n++) {
@@ -156,9 +160,14 @@ static enum sc_status index_matches(struct attention_pass *pass)
             continue;
         }
         pass->match_of_final[match->final] = m;
+        pass->inner[graph->nodes[match->scores].out[0]] = true;
+        pass->inner[graph->nodes[match->product].out[0]] = true;
         for (int r = 0; r < 2 && rows[r]->past >= 0; r++) {
             pass->match_of_concat[rows[r]->concat] = m;
+            pass->match_of_concat[rows[r]->renamed >= 0 ? rows[r]->renamed : rows[r]->concat] = m;
+            pass->inner[graph->nodes[rows[r]->concat].out[0]] = true;
             pass->match_of_cache[rows[r]->past] = pass->match_of_cache[rows[r]->present] = m;
+            pass->inner[rows[r]->past] = pass->inner[rows[r]->present] = true;
         }
     }
     return SC_OK;
@@ -169,10 +178,10 @@ static bool is_applied(const struct attention_pass *pass, int match)
     return match >= 0 && !pass->matches[match].dropped;
 }
 
-/* The shape of a cache of a match, which can be had without it. */
+/* The shape of a cache, or of what becomes part of a match: it can be had without. */
 static bool asks_length(const struct attention_pass *pass, const struct sc_node *node)
 {
-    return node->n_in == 1 && node->in[0] >= 0 && is_applied(pass, pass->match_of_cache[node->in[0]]) &&
+    return node->n_in == 1 && node->in[0] >= 0 && pass->inner[node->in[0]] &&
         sc_attention_shape_replaced(&pass->symbolics, pass->options, node);
 }
 
@@ -208,6 +217,12 @@ static void mark_reads(const struct attention_pass *pass, bool *read)
     }
 }
 
+static bool is_shown(const struct attention_pass *pass, const bool *read, const struct sc_attention_rows *rows)
+{
+    return rows->past >= 0 &&
+        (read[rows->past] || read[rows->present] || read[pass->graph->nodes[rows->concat].out[0]]);
+}
+
 /* Drops matches whose caches others read, or whose softmax somebody wants to see: nothing would be gained. */
 static enum sc_status drop_shared(struct attention_pass *pass)
 {
@@ -220,12 +235,9 @@ static enum sc_status drop_shared(struct attention_pass *pass)
         mark_reads(pass, read);
         for (int m = 0; m < pass->n; m++) {
             struct sc_attention_match *match = &pass->matches[m];
-            const bool cached = match->k.past >= 0;
             if (!match->dropped &&
-                (read[pass->graph->nodes[match->softmax].out[0]] ||
-                    (cached &&
-                        (read[match->k.past] || read[match->k.present] || read[match->v.past] ||
-                            read[match->v.present])))) {
+                (read[pass->graph->nodes[match->softmax].out[0]] || is_shown(pass, read, &match->k) ||
+                    is_shown(pass, read, &match->v))) {
                 match->dropped = again = true;
             }
         }
@@ -242,6 +254,9 @@ static enum sc_status apply(struct attention_pass *pass)
     }
     if (applied == 0) {
         return SC_OK;
+    }
+    if (pass->symbolics.assumed > 0) {
+        *pass->options->most = pass->symbolics.assumed;
     }
     struct sc_graph old = *pass->graph;
     sc_edit_open(&edit, pass->model);

@@ -36,14 +36,42 @@ bool sc_attention_number(const struct sc_attention_finder *f, int value, double 
     return holds >= 0;
 }
 
+/* Of three dims (batch and heads are one) or four. */
+static bool has_rows(const struct sc_attention_finder *f, int value)
+{
+    return known(f, value)->rank == 3 || known(f, value)->rank == 4;
+}
+
+/* The first two dims are put together, or taken apart again. */
+static bool is_fold(const struct sc_symbolic *four, const struct sc_symbolic *three)
+{
+    struct sc_size both;
+    const struct sc_size zero = {0};
+    return four->rank == 4 && three->rank == 3 && sc_size_constant(&four->dims[1]) &&
+        sc_size_add(&zero, &four->dims[0], four->dims[1].constant, &both) && sc_size_equal(&both, &three->dims[0]) &&
+        sc_size_equal(&four->dims[2], &three->dims[1]) && sc_size_equal(&four->dims[3], &three->dims[2]);
+}
+
+static bool peel_fold(const struct sc_attention_finder *f, int *value)
+{
+    const struct sc_node *reshape = maker(f, *value, "Reshape");
+    if (!reshape ||
+        (!is_fold(known(f, reshape->in[0]), known(f, *value)) &&
+            !is_fold(known(f, *value), known(f, reshape->in[0])))) {
+        return false;
+    }
+    *value = reshape->in[0];
+    return true;
+}
+
 /* A Mul or Div of x by one number: x and the factor. */
 static bool peel_factor(const struct sc_attention_finder *f, int *value, double *factor)
 {
     double number;
     const struct sc_node *node = maker(f, *value, "Mul");
     for (int i = 0; node && i < 2; i++) {
-        if (sc_attention_number(f, node->in[i], &number) && known(f, node->in[1 - i])->rank == 4 &&
-            known(f, node->in[i])->rank <= 4 && isfinite(number)) {
+        if (sc_attention_number(f, node->in[i], &number) && has_rows(f, node->in[1 - i]) &&
+            known(f, node->in[i])->rank <= known(f, node->in[1 - i])->rank && isfinite(number)) {
             *factor *= number;
             *value = node->in[1 - i];
             return true;
@@ -51,7 +79,7 @@ static bool peel_factor(const struct sc_attention_finder *f, int *value, double 
     }
     node = maker(f, *value, "Div");
     if (node && sc_attention_number(f, node->in[1], &number) && number != 0 && isfinite(number) &&
-        known(f, node->in[0])->rank == 4) {
+        has_rows(f, node->in[0])) {
         *factor /= number;
         *value = node->in[0];
         return true;
@@ -124,12 +152,12 @@ static bool guard_is_ours(const struct sc_attention_finder *f)
     return ours;
 }
 
-/* The value is scores: a product of rank 4, scaled and masked. Bounded depth. */
+/* The value is scores: a product, scaled and masked. Bounded depth. */
 static bool leads_to_product(const struct sc_attention_finder *f, int value, int depth)
 {
     const struct sc_node *node = maker(f, value, NULL);
     double number;
-    if (!node || depth == 0 || known(f, value)->rank != 4) {
+    if (!node || depth == 0 || !has_rows(f, value)) {
         return false;
     }
     if (strcmp(node->op, "MatMul") == 0) {
@@ -145,7 +173,7 @@ static bool leads_to_product(const struct sc_attention_finder *f, int value, int
         return (sc_attention_number(f, node->in[2], &number) && leads_to_product(f, node->in[1], depth - 1)) ||
             (sc_attention_number(f, node->in[1], &number) && leads_to_product(f, node->in[2], depth - 1));
     }
-    return (strcmp(node->op, "Div") == 0 || strcmp(node->op, "Cast") == 0) &&
+    return (strcmp(node->op, "Div") == 0 || strcmp(node->op, "Cast") == 0 || strcmp(node->op, "Reshape") == 0) &&
         leads_to_product(f, node->in[0], depth - 1);
 }
 
@@ -208,7 +236,7 @@ static bool peel_scores(struct sc_attention_finder *f, int *value)
             return true;
         }
         if (!peel_cap(f, value) && !peel_factor(f, value, &f->match->scale) && !peel_nothing(f, value, true) &&
-            !peel_mask(f, value)) {
+            !peel_fold(f, value) && !peel_mask(f, value)) {
             return false;
         }
     }
@@ -255,13 +283,17 @@ static void find_past(const struct sc_attention_finder *f, struct sc_attention_r
         return;
     }
     const struct sc_graph_value *past = &f->graph->values[concat->in[0]];
-    bool is_output = false;
+    int present = -1;
     for (int o = 0; o < f->graph->n_outputs; o++) {
-        is_output |= f->graph->outputs[o] == rows->value;
+        int value = f->graph->outputs[o];
+        if (value == rows->value || (present < 0 && peel_nothing(f, &value, false) && value == rows->value)) {
+            present = f->graph->outputs[o];
+        }
     }
-    if (past->place == SC_PLACE_INPUT && past->weight < 0 && is_output && concat->in[1] != concat->in[0]) {
+    if (past->place == SC_PLACE_INPUT && past->weight < 0 && present >= 0 && concat->in[1] != concat->in[0]) {
         rows->past = concat->in[0];
-        rows->present = rows->value;
+        rows->present = present;
+        rows->renamed = present == rows->value ? -1 : f->graph->values[present].producer;
         rows->concat = f->graph->values[rows->value].producer;
         rows->value = concat->in[1];
     }
@@ -270,11 +302,14 @@ static void find_past(const struct sc_attention_finder *f, struct sc_attention_r
 /* The last two dims change places: 1; K itself is [batch, rows, heads, width]: 2; else 0. */
 static int transposition(const struct sc_node *node)
 {
-    static const int64_t swap[4] = {0, 1, 3, 2}, turn[4] = {0, 2, 3, 1};
+    static const int64_t swap[4] = {0, 1, 3, 2}, turn[4] = {0, 2, 3, 1}, swap_last[3] = {0, 2, 1};
     const int64_t *perm;
     int n;
-    if (sc_node_ints(node, "perm", &n, &perm) != SC_OK || n != 4) {
+    if (sc_node_ints(node, "perm", &n, &perm) != SC_OK || (n != 4 && n != 3)) {
         return 0;
+    }
+    if (n == 3) {
+        return memcmp(perm, swap_last, sizeof swap_last) == 0;
     }
     return memcmp(perm, swap, sizeof swap) == 0 ? 1 : memcmp(perm, turn, sizeof turn) == 0 ? 2 : 0;
 }
@@ -285,7 +320,7 @@ static bool find_keys(struct sc_attention_finder *f, int value)
     bool swapped = false;
     for (int step = 0; step < MOST_STEPS; step++) {
         const struct sc_node *transpose = maker(f, value, "Transpose");
-        if (peel_factor(f, &value, &f->match->scale) || peel_nothing(f, &value, false)) {
+        if (peel_factor(f, &value, &f->match->scale) || peel_nothing(f, &value, false) || peel_fold(f, &value)) {
             continue;
         }
         if (!swapped && transpose && transposition(transpose)) {
@@ -307,29 +342,36 @@ static bool find_keys(struct sc_attention_finder *f, int value)
 
 static void find_values(struct sc_attention_finder *f, int value)
 {
-    while (peel_nothing(f, &value, false)) { }
+    while (peel_nothing(f, &value, false) || peel_fold(f, &value)) { }
     (void)peel_repeat(f, &value);
     f->match->v.value = value;
     find_past(f, &f->match->v);
 }
 
 /* What is left out without a past of both would be wrong with one: keys and values go together. */
-static void settle_past(struct sc_attention_match *match)
+static void settle_past(const struct sc_attention_finder *f, struct sc_attention_match *match)
 {
     if ((match->k.past < 0) == (match->v.past < 0)) {
         return;
     }
     struct sc_attention_rows *rows = match->k.past < 0 ? &match->v : &match->k;
-    rows->value = rows->present;
-    rows->past = rows->present = rows->concat = -1;
+    rows->value = f->graph->nodes[rows->concat].out[0];
+    rows->past = rows->present = rows->concat = rows->renamed = -1;
 }
 
 /* Heads, widths, rows and batch as Attention wants them. */
-static bool sizes_fit(const struct sc_attention_finder *f)
+static bool sizes_fit(struct sc_attention_finder *f)
 {
     const struct sc_attention_match *m = f->match;
     const struct sc_symbolic *q = known(f, m->q), *k = known(f, m->k.value), *v = known(f, m->v.value);
     if (q->rank != 4 || k->rank != 4 || v->rank != 4) {
+        return false;
+    }
+    const struct sc_symbolic *scores = known(f, f->graph->nodes[m->scores].out[0]);
+    const struct sc_size dims[4] = {q->dims[0], q->dims[1], q->dims[2], scores->dims[scores->rank - 1]};
+    const struct sc_size y[4] = {q->dims[0], q->dims[1], q->dims[2], v->dims[3]};
+    memcpy(f->dims, dims, sizeof dims);
+    if (!same_dims(known(f, f->graph->nodes[m->final].out[0])->dims, y, 4)) {
         return false;
     }
     const int heads = m->k.turned ? 2 : 1, rows = m->k.turned ? 1 : 2;
@@ -343,38 +385,59 @@ static bool sizes_fit(const struct sc_attention_finder *f)
         type == f->s->facts[m->v.value].type;
 }
 
-static bool along_keys(const struct sc_node *softmax)
+static bool along_keys(const struct sc_node *softmax, int rank)
 {
     int64_t axis;
     const int64_t otherwise = softmax->version < 13 ? 1 : -1;
-    return sc_node_int(softmax, "axis", otherwise, &axis) == SC_OK && (axis == -1 || axis == 3);
+    return sc_node_int(softmax, "axis", otherwise, &axis) == SC_OK && (axis == -1 || axis == rank - 1);
 }
 
-bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match)
+/* The second product: `final` itself, with four dims, or of three what `final` makes four of. */
+static int find_product(const struct sc_attention_finder *f, int final)
 {
+    const struct sc_node *node = &f->graph->nodes[final];
+    int value = node->out[0];
+    if (strcmp(node->op, "Reshape") == 0 && (known(f, value)->rank != 4 || !peel_fold(f, &value))) {
+        return -1;
+    }
+    const bool fits = known(f, value)->rank == (value == node->out[0] ? 4 : 3);
+    return fits && maker(f, value, "MatMul") ? f->graph->values[value].producer : -1;
+}
+
+enum sc_status sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match, bool *found)
+{
+    *found = false;
     const struct sc_graph *graph = s->graph;
     struct sc_attention_finder f = {.s = s, .graph = graph, .match = match, .guard = -1};
     *match = (struct sc_attention_match){.final = final, .left_window = -1, .scale = 1};
-    match->k = match->v = (struct sc_attention_rows){.value = -1, .past = -1, .present = -1, .concat = -1};
-    int value = graph->nodes[final].in[0];
-    while (peel_nothing(&f, &value, true) || peel_guard(&f, &value)) { }
+    match->k = match->v =
+        (struct sc_attention_rows){.value = -1, .past = -1, .present = -1, .concat = -1, .renamed = -1};
+    match->product = find_product(&f, final);
+    if (match->product < 0) {
+        return SC_OK;
+    }
+    const struct sc_node *product = &graph->nodes[match->product];
+    int value = product->in[0];
+    while (peel_nothing(&f, &value, true) || peel_guard(&f, &value) || peel_fold(&f, &value)) { }
     const struct sc_node *softmax = maker(&f, value, "Softmax");
-    if (!softmax || !along_keys(softmax) || known(&f, value)->rank != 4) {
-        return false;
+    if (!softmax || !has_rows(&f, value) || !along_keys(softmax, known(&f, value)->rank)) {
+        return SC_OK;
     }
     match->softmax = graph->values[value].producer;
     value = softmax->in[0];
     if (!peel_scores(&f, &value)) {
-        return false;
+        return SC_OK;
     }
     match->scores = graph->values[value].producer;
     match->q = graph->nodes[match->scores].in[0];
-    while (peel_factor(&f, &match->q, &match->scale) || peel_nothing(&f, &match->q, false)) { }
+    while (
+        peel_factor(&f, &match->q, &match->scale) || peel_nothing(&f, &match->q, false) || peel_fold(&f, &match->q)) { }
     if (!find_keys(&f, graph->nodes[match->scores].in[1])) {
-        return false;
+        return SC_OK;
     }
-    find_values(&f, graph->nodes[final].in[1]);
-    settle_past(match);
-    return guard_is_ours(&f) && match->scale > 0 && isfinite(match->scale) && sizes_fit(&f) &&
-        sc_attention_settle_masks(&f);
+    find_values(&f, product->in[1]);
+    settle_past(&f, match);
+    return guard_is_ours(&f) && match->scale > 0 && isfinite(match->scale) && sizes_fit(&f)
+        ? sc_attention_settle_masks(&f, found)
+        : SC_OK;
 }

@@ -10,9 +10,10 @@
 static enum sc_status join_origins(
     const struct sc_graph *graph, const struct sc_attention_match *match, struct sc_node *node)
 {
-    const int parts[5] = {match->k.concat, match->v.concat, match->scores, match->softmax, match->final};
+    const int final = match->final != match->product ? match->final : -1;
+    const int parts[6] = {match->k.concat, match->v.concat, match->scores, match->softmax, match->product, final};
     int n = 0;
-    for (int p = 0; p < 5; p++) {
+    for (int p = 0; p < 6; p++) {
         n += parts[p] < 0 ? 0 : graph->nodes[parts[p]].n_origins;
     }
     int *origins = sc_arena_array(graph->arena, (size_t)n, sizeof *origins);
@@ -20,7 +21,7 @@ static enum sc_status join_origins(
         return SC_NO_MEMORY;
     }
     node->n_origins = 0;
-    for (int p = 0; p < 5; p++) {
+    for (int p = 0; p < 6; p++) {
         for (int o = 0; parts[p] >= 0 && o < graph->nodes[parts[p]].n_origins; o++) {
             origins[node->n_origins++] = graph->nodes[parts[p]].origins[o];
         }
@@ -29,7 +30,7 @@ static enum sc_status join_origins(
     return SC_OK;
 }
 
-enum { MOST_ATTRIBUTES = 4 };
+enum { MOST_ATTRIBUTES = 5 };
 
 static enum sc_status set_attributes(
     struct sc_graph *graph, const struct sc_attention_match *match, struct sc_node *node)
@@ -48,6 +49,15 @@ static enum sc_status set_attributes(
     if (match->left_window >= 0) {
         made[n++] = (struct sc_attribute){
             .name = "left_window_size", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = match->left_window};
+    }
+    if (match->slopes) {
+        float *slopes = sc_arena_array(graph->arena, (size_t)match->n_slopes, sizeof *slopes);
+        if (!slopes) {
+            return SC_NO_MEMORY;
+        }
+        memcpy(slopes, match->slopes, (size_t)match->n_slopes * sizeof *slopes);
+        made[n++] = (struct sc_attribute){
+            .name = "slopes", .type = SC_ATTRIBUTE_FLOATS, .n = match->n_slopes, .u.floats = slopes};
     }
     node->attributes = made;
     node->n_attributes = n;
@@ -129,8 +139,9 @@ enum sc_status sc_attention_append(struct sc_edit *edit, const struct sc_symboli
         SC_TRY(append_turn(edit, final, &s->facts[in[1]], &in[1]));
     }
     const int n_in = cached ? 6 : in[3] >= 0 ? 4 : 3;
-    SC_TRY(sc_edit_node(
-        edit, final, "Attention", match->left_window >= 0 ? 25 : 23, n_in, in, cached ? 3 : 1, out, &node));
+    const int version = match->slopes ? 1 : match->left_window >= 0 ? 25 : 23;
+    SC_TRY(sc_edit_node(edit, final, "Attention", version, n_in, in, cached ? 3 : 1, out, &node));
+    node.domain = match->slopes ? "sc" : node.domain;
     node.index = final->index;
     SC_TRY(set_attributes(edit->graph, match, &node));
     SC_TRY(join_origins(s->graph, match, &node));

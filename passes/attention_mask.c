@@ -81,18 +81,45 @@ static bool is_proven(struct sc_attention_finder *f, int value, double factor)
 static bool spreads(const struct sc_attention_finder *f, int value)
 {
     const struct sc_symbolic *mask = known(f, value);
-    const struct sc_symbolic *scores = known(f, f->graph->nodes[f->match->scores].out[0]);
-    if (mask->rank < 1 || mask->rank > 4 || scores->rank != 4) {
+    if (mask->rank < 1 || mask->rank > 4) {
         return false;
     }
     for (int d = 0; d < mask->rank; d++) {
         const bool keys = d == mask->rank - 1;
-        if (!sc_size_equal(&mask->dims[d], &scores->dims[d + 4 - mask->rank]) &&
-            (keys || !sc_size_is(&mask->dims[d], 1))) {
+        if (!sc_size_equal(&mask->dims[d], &f->dims[d + 4 - mask->rank]) && (keys || !sc_size_is(&mask->dims[d], 1))) {
             return false;
         }
     }
     return true;
+}
+
+/* A slope per head: it grows along the keys. What it adds to all of a query's scores alike changes nothing. */
+static enum sc_status settle_slopes(struct sc_attention_finder *f, int value, double factor, bool *settled)
+{
+    struct sc_attention_match *match = f->match;
+    const struct sc_symbolic *bias = known(f, value);
+    const int lift = 4 - bias->rank;
+    *settled = false;
+    if (bias->kind != SC_SYMBOLIC_SLOPES || lift < 0 || lift > 3 || match->slopes ||
+        f->s->facts[match->q].type != SC_F32 || (bias->slope >= 0 && bias->slope + lift != 1) || !spreads(f, value)) {
+        return SC_OK;
+    }
+    for (int d = 0; d + 1 < bias->rank; d++) {
+        if (bias->form->index[d] != 0 && d + lift != 2) {
+            return SC_OK;
+        }
+    }
+    match->n_slopes = (int)f->dims[1].constant;
+    match->slopes = sc_arena_array(f->s->arena, (size_t)match->n_slopes, sizeof *match->slopes);
+    if (!match->slopes) {
+        return SC_NO_MEMORY;
+    }
+    for (int h = 0; h < match->n_slopes; h++) {
+        match->slopes[h] =
+            (float)((double)bias->scale[bias->slope < 0 ? 0 : h] * (double)bias->form->index[bias->rank - 1] * factor);
+    }
+    *settled = true;
+    return SC_OK;
 }
 
 static bool settle_wheres(struct sc_attention_finder *f)
@@ -115,18 +142,22 @@ static bool settle_wheres(struct sc_attention_finder *f)
     return true;
 }
 
-bool sc_attention_settle_masks(struct sc_attention_finder *f)
+enum sc_status sc_attention_settle_masks(struct sc_attention_finder *f, bool *fits)
 {
     struct sc_attention_match *match = f->match;
+    *fits = false;
     for (int m = 0; m < f->n_masks; m++) {
-        if (is_proven(f, f->masks[m], f->factors[m])) {
+        bool settled;
+        SC_TRY(settle_slopes(f, f->masks[m], f->factors[m], &settled));
+        if (settled || is_proven(f, f->masks[m], f->factors[m])) {
             continue;
         }
         if (f->factors[m] != 1 || !spreads(f, f->masks[m]) ||
             f->s->facts[f->masks[m]].type != f->s->facts[match->q].type) {
-            return false;
+            return SC_OK;
         }
         match->masks[match->n_masks++] = f->masks[m];
     }
-    return settle_wheres(f);
+    *fits = settle_wheres(f);
+    return SC_OK;
 }

@@ -11,13 +11,14 @@ struct sc_attention_rows {
     int value;
     bool turned; /* [batch, rows, heads, width] */
     int past, present, concat; /* graph input, graph output and the node that joins them with `value`; -1: no past */
+    int renamed; /* the node that only copies what concat makes to `present`; -1: none */
 };
 
 enum { SC_ATTENTION_MASKS = 4 };
 
 /* One attention as exporters write it. Indices are values and nodes of the graph. */
 struct sc_attention_match {
-    int scores, softmax, final; /* nodes: first product, softmax, second product */
+    int scores, softmax, product, final; /* nodes: first product, softmax, second product, and what makes the result */
     int q;
     struct sc_attention_rows k, v;
     int n_masks, masks[SC_ATTENTION_MASKS]; /* values that are added to the scores */
@@ -26,6 +27,8 @@ struct sc_attention_match {
     bool causal;
     int64_t left_window; /* -1: none */
     double scale, softcap; /* 0: no cap */
+    float *slopes; /* per query head; NULL: none */
+    int n_slopes;
     bool dropped;
 };
 
@@ -37,6 +40,7 @@ struct sc_attention_finder {
     int n_masks, masks[SC_ATTENTION_MASKS]; /* added to the scores */
     double factors[SC_ATTENTION_MASKS]; /* by which the sum is then multiplied */
     int n_tests, tests[SC_ATTENTION_MASKS]; /* Where nodes on the scores */
+    struct sc_size dims[4]; /* of the scores: batch, heads, queries, keys */
     int guard; /* value whose rows of -inf alone are guarded against; -1: none */
 };
 
@@ -46,12 +50,13 @@ double sc_attention_hidden(enum sc_type type);
 /* The number that every element of the value is. */
 bool sc_attention_number(const struct sc_attention_finder *f, int value, double *number);
 
-/* Says of each mask and test what it hides, in match: nothing, what is later, what is far back; else it stays. false: it
- * can be neither (attention_mask.c). */
-bool sc_attention_settle_masks(struct sc_attention_finder *f);
+/* Says of each mask and test what it is, in match: it hides nothing, what is later, or what is far back, or it is a slope;
+ * else it stays. !*fits: it can be neither. Fails with SC_NO_MEMORY alone (attention_mask.c). */
+enum sc_status sc_attention_settle_masks(struct sc_attention_finder *f, bool *fits);
 
-/* Tries the product at node `final`. true: *match is one. */
-bool sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match);
+/* Tries node `final`: the second product, or what makes four dims of its three. *found: *match is one. */
+enum sc_status sc_attention_find(
+    const struct sc_symbolics *s, int final, struct sc_attention_match *match, bool *found);
 
 /* Appends the operator, and what makes its mask, in place of the node `final` of the old graph s->graph. */
 enum sc_status sc_attention_append(struct sc_edit *edit, const struct sc_symbolics *s, const struct sc_node *final,

@@ -72,13 +72,25 @@ bool sc_size_not_negative(const struct sc_symbolics *s, const struct sc_size *si
     return least >= 0;
 }
 
-bool sc_size_bounded(const struct sc_symbolics *s, const struct sc_size *size)
+/* size is at least itself less what the bound has left. */
+static bool bounded_by(const struct sc_symbolics *s, const struct sc_size *size, const struct sc_symbolic_bound *bound)
 {
-    bool holds = sc_size_not_negative(s, size);
-    for (int b = 0; b < s->n_bounds && !holds; b++) { /* size is at least itself less what the bound has left */
-        struct sc_size least;
-        holds = sc_size_add(size, &s->bounds[b].size, 1, &least) &&
-            add(least.constant, -s->bounds[b].most, 1, &least.constant) && sc_size_not_negative(s, &least);
+    struct sc_size least;
+    return sc_size_add(size, &bound->size, 1, &least) && add(least.constant, -bound->most, 1, &least.constant) &&
+        sc_size_not_negative(s, &least);
+}
+
+bool sc_size_bounded(struct sc_symbolics *s, const struct sc_size *size)
+{
+    struct sc_symbolic_bound both = {.size = {.symbol = {1, 1}}, .most = s->assumed};
+    bool holds = sc_size_not_negative(s, size) || (s->assumed > 0 && bounded_by(s, size, &both));
+    for (int b = 0; b < s->n_bounds && !holds; b++) {
+        holds = bounded_by(s, size, &s->bounds[b]);
+    }
+    both.most = size->constant;
+    if (!holds && s->may_assume && size->symbol[0] == -1 && size->constant > 0 && bounded_by(s, size, &both)) {
+        s->assumed = s->assumed == 0 || size->constant < s->assumed ? size->constant : s->assumed;
+        holds = true;
     }
     return holds;
 }

@@ -71,6 +71,8 @@ struct sc_symbolics {
     struct sc_symbolic_made made[SC_SYMBOLS];
     int n_names, cap_names;
     struct sc_symbolic_name *names; /* symbols and sums of them */
+    bool may_assume; /* that symbols 0 and 1 together do not outgrow what constants have room for */
+    int64_t assumed; /* then the least such room, which the caller has to see to; 0: any */
     int n_bounds;
     struct sc_symbolic_bound bounds[SC_SYMBOLIC_BOUNDS];
 };
@@ -108,8 +110,8 @@ bool sc_size_add(const struct sc_size *a, const struct sc_size *b, int64_t facto
 /* true: size >= 0 whatever the symbols are; false: not known. */
 bool sc_size_not_negative(const struct sc_symbolics *s, const struct sc_size *size);
 
-/* The same, or true because no run that goes well gets past the bounds. */
-bool sc_size_bounded(const struct sc_symbolics *s, const struct sc_size *size);
+/* The same, or true because no run that goes well gets past the bounds, or because that is assumed. */
+bool sc_size_bounded(struct sc_symbolics *s, const struct sc_size *size);
 
 /* Does not depend on the place. */
 bool sc_form_constant(const struct sc_form *form);

@@ -27,20 +27,26 @@ static double element(const struct sc_tensor *known, int64_t i)
                                  : (double)((const float *)known->data)[i];
 }
 
-/* The last two dims are a square that is true up to the diagonal, and the others are 1. */
-static bool is_triangle(const struct sc_tensor *known, int64_t n)
+/* The last two dims are a square that is true on the diagonal and in so many places before it, and the others are 1: how
+ * many with the diagonal; 0: it is something else. */
+static int64_t band_of(const struct sc_tensor *known, int64_t n)
 {
     const int64_t side = known->rank < 2 ? 0 : known->dims[known->rank - 1];
     if (side < 2 || known->dims[known->rank - 2] != side || n != side * side) {
-        return false;
+        return 0;
     }
     const uint8_t *x = known->data;
+    int64_t band = 0;
+    while (band < side && x[band * side] != 0) {
+        band++;
+    }
     for (int64_t i = 0; i < n; i++) {
-        if ((x[i] != 0) != (i % side <= i / side)) {
-            return false;
+        const int64_t back = i / side - i % side;
+        if ((x[i] != 0) != (back >= 0 && back < band)) {
+            return 0;
         }
     }
-    return true;
+    return band;
 }
 
 /* A float per element of one dim, times 1; or, with more than one element in the last dim, times their places in line. */
@@ -93,11 +99,12 @@ enum sc_status sc_symbolic_of_constant(struct sc_symbolics *s, const struct sc_t
     if ((whole || known->type == SC_BOOL) && known->rank <= 1 && n <= SC_SYMBOLIC_MOST) {
         return listed(s, known, n, whole, out);
     }
-    if (known->type == SC_BOOL && is_triangle(known, n)) {
-        struct sc_form form = {{0}, {0}};
-        form.index[known->rank - 2] = 1;
-        form.index[known->rank - 1] = -1;
-        return sc_symbolic_set_form(s, out, SC_SYMBOLIC_TEST, &form);
+    const int64_t band = known->type == SC_BOOL ? band_of(known, n) : 0;
+    if (band > 0) {
+        struct sc_form form = {{0}, {0}}, also = {{.constant = band - 1}, {0}};
+        form.index[known->rank - 2] = also.index[known->rank - 1] = 1;
+        form.index[known->rank - 1] = also.index[known->rank - 2] = -1;
+        return sc_symbolic_set_both(s, out, SC_SYMBOLIC_TEST, &form, &also);
     }
     if (known->type != SC_F32 && known->type != SC_F16) {
         return SC_OK;

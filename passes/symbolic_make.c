@@ -197,13 +197,41 @@ static enum sc_status split(struct sc_symbolics *s, const struct sc_node *node)
     return SC_OK;
 }
 
+static enum sc_status tile(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_size repeats[SC_SYMBOLIC_MOST], dims[SC_SYMBOLIC_RANK];
+    const struct sc_size zero = {0};
+    int n;
+    if (!in || in->rank < 0 || !sc_symbolic_list(sc_symbolic_in(s, node, 1), &n, repeats) || n != in->rank) {
+        return SC_OK;
+    }
+    for (int d = 0; d < n; d++) {
+        const bool by_count = sc_size_constant(&repeats[d]); /* which of the two is the factor */
+        const struct sc_size *factor = by_count ? &repeats[d] : &in->dims[d];
+        if (!sc_size_constant(factor) ||
+            !sc_size_add(&zero, by_count ? &in->dims[d] : &repeats[d], factor->constant, &dims[d])) {
+            return SC_OK;
+        }
+    }
+    return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), n, dims);
+}
+
+/* An element for each index. */
+static enum sc_status gather_elements(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *at = sc_symbolic_in(s, node, 1);
+    return at && at->rank >= 0 ? sc_symbolic_set(s, sc_symbolic_out(s, node, 0), at->rank, at->dims) : SC_OK;
+}
+
 sc_symbolic_op sc_symbolic_make_op(const char *name)
 {
     static const struct {
         const char *name;
         sc_symbolic_op op;
     } table[] = {{"Range", range}, {"ConstantOfShape", constant_of_shape}, {"Trilu", trilu}, {"MatMul", matmul},
-        {"Gemm", gemm}, {"ScatterND", scatter}, {"Attention", attention}, {"Split", split}};
+        {"Gemm", gemm}, {"ScatterND", scatter}, {"Attention", attention}, {"Split", split}, {"Tile", tile},
+        {"GatherElements", gather_elements}};
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
         if (strcmp(table[k].name, name) == 0) {
             return table[k].op;

@@ -9,7 +9,7 @@ static bool settle_bound(
     struct sc_symbolics *s, const struct sc_size *given, const struct sc_size *dim, struct sc_size *bound)
 {
     struct sc_size at = *given, room;
-    if (!sc_size_not_negative(s, &at)) {
+    if (!(sc_size_constant(dim) ? sc_size_bounded(s, &at) : sc_size_not_negative(s, &at))) {
         at.constant++;
         const struct sc_size zero = {0};
         struct sc_size negative;
@@ -27,7 +27,7 @@ static bool settle_bound(
     if (!sc_size_add(dim, &at, -1, &room)) {
         return false;
     }
-    if (sc_size_bounded(s, &room)) {
+    if (sc_size_constant(dim) ? sc_size_bounded(s, &room) : sc_size_not_negative(s, &room)) {
         *bound = at;
         return true;
     }
@@ -102,16 +102,27 @@ static enum sc_status slice(struct sc_symbolics *s, const struct sc_node *node)
         return SC_OK;
     }
     memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
+    bool steps_over = false;
     for (int i = 0; i < n; i++) {
         int64_t axis = n_axis < 0 ? i : axes[i];
         axis = axis < 0 ? axis + in->rank : axis;
         struct sc_size stop;
-        if (axis < 0 || axis >= in->rank || (n_step >= 0 && steps[i] != 1) ||
+        if (axis < 0 || axis >= in->rank || (n_step >= 0 && steps[i] < 1) ||
             !settle_bound(s, &begin[i], &in->dims[axis], &starts[axis]) ||
             !settle_bound(s, &end[i], &in->dims[axis], &stop) || !sc_size_add(&stop, &starts[axis], -1, &dims[axis]) ||
             !sc_size_not_negative(s, &dims[axis])) {
             return SC_OK;
         }
+        if (n_step >= 0 && steps[i] > 1) {
+            if (!sc_size_constant(&dims[axis])) {
+                return SC_OK;
+            }
+            steps_over = true;
+            dims[axis].constant = (dims[axis].constant + steps[i] - 1) / steps[i];
+        }
+    }
+    if (steps_over) {
+        return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), in->rank, dims);
     }
     return cut(s, in, starts, dims, sc_symbolic_out(s, node, 0));
 }

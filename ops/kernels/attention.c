@@ -264,6 +264,17 @@ static void tap(
     }
 }
 
+/* A distance of keys is as exact as a float of up to 2^24 positions. */
+static void add_slope(const struct job *job, const struct part *p, const struct row *row)
+{
+    const struct sc_attention *a = job->attention;
+    const int64_t from = row->visible.from, position = a->offset[p->batch] + row->query;
+    float *s = row->s + (from - p->from);
+    for (int64_t j = 0; a->slopes && j < row->visible.to - from; j++) {
+        s[j] += a->slopes[row->head] * (float)(from + j - position);
+    }
+}
+
 static void add_bias(const struct job *job, const struct part *p, const struct row *row)
 {
     const struct sc_attention *a = job->attention;
@@ -301,6 +312,7 @@ static void finish_row(const struct job *job, const struct part *p, int64_t r)
         kernels->scale(row.s, cap, row.s, n);
     }
     tap(job, p, &row, SC_TAP_SOFTCAP, 0.0f);
+    add_slope(job, p, &row);
     add_bias(job, p, &row);
     const struct sc_key_range see = row.visible;
     const bool empty = see.from >= see.to;

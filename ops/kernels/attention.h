@@ -26,6 +26,7 @@ struct sc_attention {
     const struct sc_state_view *keys, *values; /* one per batch row */
     const int64_t *offset; /* one per batch row */
     double scale, softcap;
+    const float *slopes; /* per query head: s[j] += slope * (j - position); NULL: none */
     const float *sink; /* per query head: one more score, of a key whose value is 0; NULL: none */
     bool causal;
     int64_t left_window, right_window; /* -1: none */

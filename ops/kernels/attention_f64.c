@@ -86,7 +86,9 @@ static void scores(const struct sc_attention *a, int64_t b, int64_t h, int64_t i
     tap(a, SC_TAP_SOFTCAP, row, s, n);
     const struct sc_key_range visible = sc_attention_visible(a, b, i);
     const int64_t at = sc_attention_at(a->bias_strides, b, h, i);
+    const int64_t position = a->offset[b] + i;
     for (int64_t j = 0; j < n; j++) {
+        s[j] += a->slopes ? (double)a->slopes[h] * (double)(j - position) : 0;
         const int64_t where = at + j * a->bias_strides[3];
         if (j < visible.from || j >= visible.to) {
             s[j] = -INFINITY;

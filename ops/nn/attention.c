@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attention-23 to -25: parameters, sizes and checks. Caches are dense tensors that grow by concatenation, or states
+ * Attention-23 to -25, and our own with a slope per head: parameters, sizes and checks. Caches are dense tensors that grow by concatenation, or states
  * that the rank keeps; TensorScatter's caches come as K and V with the number of their valid rows. */
 #include <string.h>
 
@@ -30,6 +30,7 @@ static enum sc_status params_attention(
     if (precision != SC_F32 && precision != SC_F16 && precision != SC_BF16 && precision != SC_F64) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "softmax_precision is %lld", (long long)precision);
     }
+    SC_TRY(sc_node_floats(node, "slopes", &p->n_slopes, &p->slopes));
     p->causal = causal != 0;
     p->tap = (enum sc_attention_tap)mode;
     return SC_OK;
@@ -150,6 +151,10 @@ enum sc_status sc_attention_sizes_of(const struct sc_infer *infer, struct sc_att
     if (s->q_heads >= 0 && s->kv_heads >= 0 && (s->kv_heads == 0 || s->q_heads % s->kv_heads != 0)) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "%lld query heads cannot share %lld key heads",
             (long long)s->q_heads, (long long)s->kv_heads);
+    }
+    if (p->n_slopes > 0 && s->q_heads >= 0 && p->n_slopes != s->q_heads) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "%d slopes for %lld query heads", p->n_slopes,
+            (long long)s->q_heads);
     }
     s->total = s->past == 0 ? s->n_kv : SC_DIM_UNKNOWN;
     if (s->past >= 0 && s->n_kv >= 0) {
@@ -331,11 +336,12 @@ static void cost_attention(const struct sc_infer *infer, struct sc_cost *cost)
     cost->written_bytes = bytes * queries * (double)s.v_width + (double)(s.batch * s.kv_heads * s.n_kv) * widths;
 }
 
-#define ATTENTION(version)                                                                                             \
+#define ATTENTION(of, version)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = "Attention", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_STATE,        \
+        .domain = (of), .name = "Attention", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_STATE,      \
         .strided = 0x3f, .params = params_attention, .infer = infer_attention, .scratch = sc_attention_op_scratch,     \
         .resolve = resolve_attention, .run = sc_attention_op_run, .cost = cost_attention                               \
     }
 
-const struct sc_op sc_ops_nn_attention[] = {ATTENTION(23), ATTENTION(24), ATTENTION(25), {.name = NULL}};
+const struct sc_op sc_ops_nn_attention[] = {
+    ATTENTION("", 23), ATTENTION("", 24), ATTENTION("", 25), ATTENTION("sc", 1), {.name = NULL}};

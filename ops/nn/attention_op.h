@@ -24,6 +24,8 @@ struct sc_attention_params {
     float scale; /* 0: 1 / sqrt(head width) */
     float softcap;
     bool causal;
+    const float *slopes; /* per query head; NULL: none */
+    int n_slopes;
     int64_t left_window, right_window; /* -1: none */
     enum sc_attention_tap tap; /* of qk_matmul_output, when it is asked for */
 };

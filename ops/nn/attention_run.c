@@ -109,6 +109,7 @@ static void describe(const struct sc_call *call, const struct sc_attention_sizes
         .q = q->data,
         .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->qk_width),
         .softcap = (double)p->softcap,
+        .slopes = p->n_slopes > 0 ? p->slopes : NULL,
         .causal = p->causal,
         .left_window = p->left_window,
         .right_window = p->right_window,

@@ -10,9 +10,20 @@ HEADS, WIDTH, VOCABULARY, ROWS = 2, 2, 8, 80
 LOWEST = np.finfo(np.float32).min
 
 
-def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(), product="scores = MatMul q k.t"):
+AFTER = ("p3", "y3", "y")  # the softmax
+PRODUCTS = (node("k.t = Transpose present.0.key", perm=[0, 1, 3, 2]), node("scores = MatMul q k.t"),
+            node("y = MatMul p present.0.value"))
+# Batch and heads as one dim.
+FOLDED = (*[node(f"{part}3 = Reshape {whole} folded") for part, whole in
+            (("q", "q"), ("k", "present.0.key"), ("v", "present.0.value"))],
+          node("k3.t = Transpose k3", perm=[0, 2, 1]), node("scores = MatMul q3 k3.t"), node("n1 = Unsqueeze n zero"),
+          node("flat = Concat heads n1 total1", axis=0), node("p3 = Reshape p flat"), node("y3 = MatMul p3 v3"),
+          node("y = Reshape y3 apart"))
+
+
+def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(), products=PRODUCTS):
     """masked: nodes from "scores" to "masked"; visible: the rule over (keys, queries); positions: nodes that make "x" of
-    "tokens" and add the position times an eighth."""
+    "tokens" and add the position times an eighth; products: nodes that make "scores", and "y" of "p"."""
     cache = ["batch", HEADS, "past", WIDTH]
     nodes = [
         *front, node("tokens = Gather table input_ids"), *(positions or [node("x = Identity tokens")]),
@@ -28,8 +39,8 @@ def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(),
     nodes += [
         node("present.0.key = Concat past_key_values.0.key new_k", axis=2),
         node("present.0.value = Concat past_key_values.0.value new_v", axis=2),
-        node("k.t = Transpose present.0.key", perm=[0, 1, 3, 2]), node(product), *masked,
-        node("p = Softmax masked", axis=-1), node("y = MatMul p present.0.value"),
+        *[made for made in products if made.output[0] not in AFTER], *masked, node("p = Softmax masked", axis=-1),
+        *[made for made in products if made.output[0] in AFTER],
         node("y.t = Transpose y", perm=[0, 2, 1, 3]), node("z = Reshape y.t whole"), node("logits = MatMul z head"),
     ]
     hidden = HEADS * WIDTH
@@ -41,11 +52,14 @@ def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(),
                                                        ("one.f", 1.0), ("slopes", [[0.5], [0.125]]))]
     numbers += [constant(k, v) for k, v in (
         ("split", [0, 0, HEADS, WIDTH]), ("whole", [0, 0, hidden]), ("zero", [0]), ("one", [1]), ("two", [2]), ("three", [3]),
-        ("scalar_zero", 0), ("scalar_one", 1), ("scalar_two", 2), ("scalar_three", 3), ("three_front", [0, 1, 2]),
-        ("around", [0, 1, 3]), ("middle", [1, 2]), ("front", [0, 1]), ("last", [-1]), ("column", [-1, 1]),
-        ("in_fours", [-1, 1, 1, 1]), ("in_threes", [-1, 1, 1]), ("merged", [-1, 0, WIDTH]),
-        ("merged_k", [HEADS, -1, WIDTH]), ("alibi", [HEADS, 1, -1]), ("apart", [1, HEADS, -1, WIDTH]), ("both", [0, 1]))]
-    numbers.append(constant("triangle", np.tril(np.ones((1, 1, ROWS, ROWS), bool)), bool))
+        ("scalar_zero", 0), ("scalar_one", 1), ("one.s", 1), ("scalar_two", 2), ("scalar_three", 3), ("three_front", [0, 1, 2]),
+        ("around", [0, 1, 3]), ("middle", [1, 2]), ("both", [0, 1]), ("last", [-1]), ("column", [-1, 1]),
+        ("in_fours", [-1, 1, 1, 1]), ("in_threes", [-1, 1, 1]),
+        ("folded", [HEADS, -1, WIDTH]), ("heads", [HEADS]), ("alibi", [HEADS, 1, -1]), ("apart", [1, HEADS, -1, WIDTH]))]
+    square = np.tril(np.ones((1, 1, ROWS, ROWS), bool))
+    numbers += [constant("triangle", square, bool), constant("band", square & ~np.tril(square, -5), bool)]
+    used = {i for made in nodes for i in made.input}
+    numbers = [number for number in numbers if number.name in used]
 
     def want(ids, given, past_k, past_v):
         x = weights["table"][ids]
@@ -110,9 +124,18 @@ def scattered():
         node("bias = ScatterND mask4 places4 updates"), node("masked = Add scores bias")]
 
 
-def table(name, positions, front):
-    decoder(name, [node("rows = Slice triangle past1 total1 two"), node("seen = Slice rows zero total1 three"),
-                   node("masked = Where seen scores lowest")], causal, positions=positions, front=front)
+def table(name, which, visible, **more):
+    decoder(name, [node(f"rows = Slice {which} past1 total1 two"), node("seen = Slice rows zero total1 three"),
+                   node("masked = Where seen scores lowest")], visible, **more)
+
+
+# The slopes as Bloom has them: over batch and heads as one dim, times what a running sum of attention_mask counts.
+ALIBI = [
+    node("counts = CumSum attention_mask one.s"), node("from0 = Sub counts one.s"), node("where.f = Cast from0", to=T.FLOAT),
+    node("lines = Mul slopes where.f"), node("alibi3 = Reshape lines alibi"), node("halved = Mul scores half"),
+    node("biased = Add halved alibi3"), node("apart4 = Concat one heads n1 total1", axis=0),
+    node("biased4 = Reshape biased apart4"), node("order = LessOrEqual keys queries"),
+    node("bias = Where order nothing gone"), node("masked = Add biased4 bias")]
 
 
 def masks():
@@ -125,8 +148,10 @@ def masks():
                           node("capped = Mul tanh cap"), node("order = LessOrEqual keys queries"),
                           node("bias = Where order nothing gone"), node("masked = Add capped bias")], causal, cap=2.5)
     decoder("masks_scatter", scattered(), causal)
-    table("masks_table", TABLED, FIRST)
-    table("masks_table_open", (), ())
+    table("masks_table", "triangle", causal, positions=TABLED, front=FIRST)
+    table("masks_table_open", "triangle", causal)
+    table("masks_band", "band", lambda j, i: (j <= i) & (j > i - 5))
+    decoder("masks_slopes", ALIBI, causal, slopes=[0.5, 0.125], products=FOLDED)
     odd = [node("third = Mod keys scalar_three"), node("kept = Less third scalar_two"),
            node("order = LessOrEqual keys queries")]
     decoder("masks_live", odd + [node("visible = And kept order"), node("masked = Where visible scores lowest")],

@@ -38,6 +38,7 @@ struct options {
     int64_t left, right;
     double softcap;
     enum sc_attention_tap tap;
+    const float *slopes; /* per query head, or NULL */
 };
 
 static const struct options plain = {.type = SC_F32,
@@ -185,6 +186,7 @@ static void make(struct setup *s, const struct options *o)
         .v_width = o->v_width,
         .scale = 0.3,
         .softcap = o->softcap,
+        .slopes = o->slopes,
         .causal = o->causal,
         .left_window = o->left,
         .right_window = o->right,

@@ -69,7 +69,8 @@ static void reference_row(const struct setup *s, int64_t r, double *stages[4], d
         }
         stages[0][j] = a->scale * dot;
         stages[1][j] = a->softcap > 0 ? a->softcap * tanh(stages[0][j] / a->softcap) : stages[0][j];
-        stages[2][j] = sees(a, a->offset[b] + i, j) ? stages[1][j] + s->bias[r * n + j] : -INFINITY;
+        const double slope = a->slopes ? (double)a->slopes[h] * (double)(j - a->offset[b] - i) : 0;
+        stages[2][j] = sees(a, a->offset[b] + i, j) ? stages[1][j] + slope + s->bias[r * n + j] : -INFINITY;
         most = fmax(most, stages[2][j]);
     }
     for (int64_t j = 0; j < n; j++) {
@@ -227,6 +228,21 @@ static void bias_mask_and_softcap_are_right(void **state)
     }
 }
 
+static void slopes_are_right(void **state)
+{
+    (void)state;
+    static const float slopes[4] = {0.25F, 0.0625F, -0.125F, 0};
+    for (int i = 0; i < 4; i++) {
+        struct options o = plain;
+        o.slopes = slopes;
+        o.bias = i / 2 ? MASK : NO_BIAS;
+        o.causal = i % 2 != 0;
+        o.left = i == 3 ? 20 : -1;
+        o.offset = 100;
+        check_everywhere(o);
+    }
+}
+
 static void taps_show_each_stage(void **state)
 {
     (void)state;
@@ -272,6 +288,7 @@ int main(void)
         cmocka_unit_test(causal_is_right_with_every_sign_of_offset),
         cmocka_unit_test(windows_are_right),
         cmocka_unit_test(bias_mask_and_softcap_are_right),
+        cmocka_unit_test(slopes_are_right),
         cmocka_unit_test(taps_show_each_stage),
         cmocka_unit_test(a_row_that_sees_nothing_is_zero),
     };
