@@ -147,6 +147,17 @@ static bool name_of_output(const char *in, char *out, size_t bytes)
     return strstr(in, "cache") && snprintf(out, bytes, "updated_%s", in) < (int)bytes;
 }
 
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+bool sc_pairs_is_constant(const char *input)
+{
+    return (starts_with(input, "past_key_values.") && strstr(input, ".encoder.")) ||
+        starts_with(input, "past_key_cross_") || starts_with(input, "past_value_cross_");
+}
+
 /* The dims of a state that holds nothing yet: what grows is 0. Two symbols at most: the batch, which is one, and the
  * length. */
 static void empty_dims(const struct sc_finder *finder, int in, int out, struct sc_state_pair *pair)
@@ -168,7 +179,7 @@ static enum sc_status find_named(struct sc_finder *finder)
         const struct sc_graph_value *value = &graph->values[in];
         char name[512];
         /* a truth is a mode, such as use_cache_branch */
-        if (value->weight >= 0 || value->fact.type == SC_BOOL ||
+        if (value->weight >= 0 || value->fact.type == SC_BOOL || sc_pairs_is_constant(value->name) ||
             sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 || !name_of_output(value->name, name, sizeof name)) {
             continue;
         }

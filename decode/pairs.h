@@ -14,6 +14,10 @@
  * naming it. No pair at all is SC_OK with *n == 0. */
 enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs);
 
+/* By its name a state that never changes, and so no pair: keys and values of cross-attention, which an encoder makes once
+ * for a text. An ordinary input, whether or not an output has its name. */
+bool sc_pairs_is_constant(const char *input);
+
 /* The pair that has this graph input, or -1. */
 int sc_pairs_find_input(const struct sc_state_pair *pairs, int n, int value);
 

@@ -178,6 +178,16 @@ static enum sc_status open_session(struct sc_bencher *bencher)
     return sc_session_open(bencher->app->world, bencher->model, &session, &bencher->session);
 }
 
+/* A decoder that writes text by itself: one of an encoder's states needs the encoder. */
+static bool writes_text(const struct sc_graph *graph, int n_pairs)
+{
+    bool alone = true;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        alone = alone && !sc_pairs_is_constant(graph->values[graph->inputs[i]].name);
+    }
+    return alone && n_pairs > 0;
+}
+
 /* A model with states and logits is run as a decoder, unless dims are given: then as the graph that it is. */
 static enum sc_status open_model(struct sc_bencher *bencher)
 {
@@ -189,7 +199,8 @@ static enum sc_status open_model(struct sc_bencher *bencher)
     for (int w = 0; w < bencher->model->graph->n_weights; w++) {
         bencher->table.weight_bytes += (int64_t)sc_weight_bytes(&bencher->model->graph->weights[w]);
     }
-    return n_pairs > 0 && !sc_options_given(app->options, "dim") ? open_decoder(bencher) : open_session(bencher);
+    const bool decodes = writes_text(bencher->model->graph, n_pairs) && !sc_options_given(app->options, "dim");
+    return decodes ? open_decoder(bencher) : open_session(bencher);
 }
 
 static enum sc_status bench(struct sc_bencher *bencher)

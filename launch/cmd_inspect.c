@@ -123,6 +123,21 @@ static void print_head(const struct sc_model *model)
         sc_bytes_text(bytes, text, sizeof text), model->n_files, model->n_files == 1 ? "" : "s", model->fingerprint);
 }
 
+/* How many inputs are states that never change; told unless they are only to be counted. */
+static int constant_states(const struct sc_graph *graph, bool tells)
+{
+    int n = 0;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const char *name = graph->values[graph->inputs[i]].name;
+        const bool constant = sc_pairs_is_constant(name);
+        n += constant;
+        if (constant && tells) {
+            printf("  %s  (constant, made by an encoder and given each time)\n", name);
+        }
+    }
+    return n;
+}
+
 static enum sc_status print_pairs(struct sc_model *model)
 {
     static const char *const kinds[] = {"paged, appended in place", "dense, made anew each step"};
@@ -132,13 +147,14 @@ static enum sc_status print_pairs(struct sc_model *model)
         printf("states\n  %s\n", sc_error_last()->text);
         return SC_OK;
     }
-    if (n > 0) {
+    if (n > 0 || constant_states(model->graph, false) > 0) {
         printf("states\n");
     }
     for (int p = 0; p < n; p++) {
         printf("  %s -> %s  (%s)\n", model->graph->values[pairs[p].in].name, model->graph->values[pairs[p].out].name,
             kinds[pairs[p].kind]);
     }
+    (void)constant_states(model->graph, true);
     return SC_OK;
 }
 

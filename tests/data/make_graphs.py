@@ -910,3 +910,5 @@ if __name__ == "__main__":
     masks()
     rng = np.random.default_rng(4)
     recipes()
+    named("pairs_encoder", ["past_key_values.0.decoder.key", "past_key_values.0.encoder.key"],
+          ["present.0.decoder.key", "seen"])

@@ -49,6 +49,23 @@ static void a_cache_that_others_read_is_found_by_name(void **state)
     sc_model_close(model);
 }
 
+static void states_of_an_encoder_are_constant(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("pairs_encoder");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_decode_rewrite(model, NULL, &n, &pairs));
+    assert_int_equal(n, 1);
+    (void)pair_of(model, pairs, n, "past_key_values.0.decoder.key", "present.0.decoder.key");
+    assert_true(sc_pairs_is_constant("past_key_values.0.encoder.key"));
+    assert_true(sc_pairs_is_constant("past_value_cross_3"));
+    assert_false(sc_pairs_is_constant("past_key_values.0.decoder.key"));
+    assert_false(sc_pairs_is_constant("past_key_self_3"));
+    assert_false(sc_pairs_is_constant("model.encoder.key"));
+    sc_model_close(model);
+}
+
 static void scatter_joins_caches_with_their_capacity(void **state)
 {
     (void)state;
@@ -158,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_joins_keys_and_values),
         cmocka_unit_test(a_cache_that_others_read_is_found_by_name),
+        cmocka_unit_test(states_of_an_encoder_are_constant),
         cmocka_unit_test(scatter_joins_caches_with_their_capacity),
         cmocka_unit_test(group_query_joins_caches_of_a_named_width),
         cmocka_unit_test(names_of_exporters_join_dense_states),
