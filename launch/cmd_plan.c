@@ -66,21 +66,45 @@ static enum sc_status draw(struct sc_planner_run *run, const struct sc_fact *fac
     return html ? sc_picture_write(&picture, sc_picture_html, html) : SC_OK;
 }
 
+/* The stage of each node of the file. What became several nodes has one where all of them are together. */
+static enum sc_status find_stages(struct sc_planner_run *run, const struct sc_model *file, int **stages)
+{
+    const struct sc_plan *plan = run->plan;
+    *stages = sc_arena_array(&run->arena, (size_t)file->n_file_nodes + 1, sizeof **stages);
+    if (!*stages) {
+        return SC_NO_MEMORY;
+    }
+    for (int n = 0; n < file->n_file_nodes; n++) {
+        (*stages)[n] = -1;
+    }
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const int node = run->model->unit_file_nodes[i];
+        if (plan->stage_of[i] < 0 || node < 0) {
+            continue;
+        }
+        if ((*stages)[node] >= 0 && (*stages)[node] != plan->stage_of[i]) {
+            char text[160];
+            return sc_fail(SC_UNSUPPORTED,
+                "'%s': %s becomes nodes of stages %d and %d, and can be annotated with one: give --plan instead",
+                file->path, sc_node_text_name(file->graph, &file->graph->nodes[node], text, sizeof text),
+                (*stages)[node], plan->stage_of[i]);
+        }
+        (*stages)[node] = plan->stage_of[i];
+    }
+    return SC_OK;
+}
+
 /* --annotate: the file again, with the stage of each node. */
 static enum sc_status annotate(struct sc_planner_run *run, const char *path)
 {
     struct sc_model *model;
+    int *stages;
     SC_TRY(sc_model_open(run->model->path, &model));
-    enum sc_status status = SC_OK;
-    for (int i = model->n_file_nodes; i < run->plan->n_nodes; i++) {
-        if (run->plan->stage_of[i] >= 0) {
-            status = sc_fail(SC_UNSUPPORTED,
-                "'%s' calls functions or has branches that become nodes of stages: give --plan instead of annotations",
-                model->path);
-        }
+    enum sc_status status = find_stages(run, model, &stages);
+    if (status == SC_OK) {
+        const struct sc_write_options options = {.n_stages = run->plan->n_stages, .stages = stages};
+        status = sc_model_write(model, model->graph, path, &options);
     }
-    const struct sc_write_options options = {.n_stages = run->plan->n_stages, .stages = run->plan->stage_of};
-    status = status == SC_OK ? sc_model_write(model, model->graph, path, &options) : status;
     sc_model_close(model);
     return status;
 }

@@ -71,13 +71,15 @@ static enum sc_status note_file_nodes(struct sc_loader *loader, const Sc__Onnx__
     const struct sc_graph *graph = model->graph;
     const char **names = sc_arena_array(loader->arena, (size_t)graph->n_nodes, sizeof *names);
     int *stages = sc_arena_array(loader->arena, (size_t)graph->n_nodes, sizeof *stages);
-    if (!names || !stages) {
+    model->unit_file_nodes = sc_arena_array(loader->arena, (size_t)graph->n_nodes, sizeof *model->unit_file_nodes);
+    if (!names || !stages || !model->unit_file_nodes) {
         return SC_NO_MEMORY;
     }
     bool annotated = false;
     for (int i = 0; i < graph->n_nodes; i++) {
         const struct sc_node *node = &graph->nodes[i];
         names[i] = "";
+        model->unit_file_nodes[i] = i;
         for (int j = 0; j < node->n_out && !names[i][0]; j++) {
             names[i] = node->out[j] >= 0 ? graph->values[node->out[j]].name : "";
         }
@@ -90,22 +92,26 @@ static enum sc_status note_file_nodes(struct sc_loader *loader, const Sc__Onnx__
     return SC_OK;
 }
 
-enum sc_status sc_model_unit(struct sc_model *model, const char *name, int *unit)
+enum sc_status sc_model_unit(struct sc_model *model, const char *name, int from, int *unit)
 {
     if (model->n_units == model->cap_units) {
         const int capacity = model->cap_units < 32 ? 64 : 2 * model->cap_units;
         const char **names = sc_arena_array(&model->arena, (size_t)capacity, sizeof *names);
-        if (!names) {
+        int *file_nodes = sc_arena_array(&model->arena, (size_t)capacity, sizeof *file_nodes);
+        if (!names || !file_nodes) {
             return SC_NO_MEMORY;
         }
         for (int i = 0; i < model->n_units; i++) {
             names[i] = model->unit_names[i];
+            file_nodes[i] = model->unit_file_nodes[i];
         }
         model->unit_names = names;
+        model->unit_file_nodes = file_nodes;
         model->cap_units = capacity;
     }
     *unit = model->n_units++;
     model->unit_names[*unit] = name;
+    model->unit_file_nodes[*unit] = from < 0 ? -1 : model->unit_file_nodes[from];
     return SC_OK;
 }
 

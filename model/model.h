@@ -38,6 +38,7 @@ struct sc_model {
     int n_file_nodes; /* nodes of the main graph in the file */
     int n_units, cap_units; /* what plans speak of, and origins count: those nodes, then the nodes of functions and
                                branches that passes put in place of some of them */
+    int *unit_file_nodes; /* the node of the file that it is, or came from; -1: not known */
     const char **unit_names; /* the first output: its name in plans; "" when it has none, NULL when it was replaced */
     int *file_node_stages; /* pipeline_stage of each file node, -1: none; NULL: the file has no such annotations */
     bool remote; /* opened from an image: files are blank but for what opening read */
@@ -74,8 +75,8 @@ struct sc_graph *sc_model_new_graph(struct sc_model *model);
 /* The dim of that name, made when it is new. Fails with SC_NO_MEMORY alone. */
 enum sc_status sc_model_symbol(struct sc_model *model, const char *name, int64_t *dim);
 
-/* One more unit. Fails with SC_NO_MEMORY alone. */
-enum sc_status sc_model_unit(struct sc_model *model, const char *name, int *unit);
+/* One more unit, which comes from another one (-1: from none). Fails with SC_NO_MEMORY alone. */
+enum sc_status sc_model_unit(struct sc_model *model, const char *name, int from, int *unit);
 
 /* The version of a domain's operators in this model; 0 when it is not imported. */
 int sc_model_opset(const struct sc_model *model, const char *domain);

@@ -34,7 +34,8 @@ static enum sc_status fill(const struct sc_model *model, int n_ranks, struct sc_
     }
     plan->fingerprint = model->fingerprint;
     for (int i = 0; i < plan->n_nodes; i++) {
-        const int stage = i < model->n_file_nodes ? model->file_node_stages[i] : -1;
+        const int node = model->unit_file_nodes[i]; /* one that became several gives them its stage */
+        const int stage = node < 0 || !model->unit_names[i] ? -1 : model->file_node_stages[node];
         plan->stage_of[i] = stage;
         if (stage >= 0) {
             plan->stages[stage].n_nodes++;

@@ -126,9 +126,10 @@ enum sc_status sc_edit_unit(struct sc_edit *edit, struct sc_node *node)
     if (!origin) {
         return SC_NO_MEMORY;
     }
+    const int from = node->n_origins > 0 ? node->origins[0] : -1;
     node->origins = origin;
     node->n_origins = 1;
-    return sc_model_unit(edit->model, name, origin);
+    return sc_model_unit(edit->model, name, from, origin);
 }
 
 void sc_edit_replaced(struct sc_edit *edit, const struct sc_node *node)
