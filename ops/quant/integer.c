@@ -32,7 +32,19 @@ static bool is_byte(enum sc_type type)
     return type == SC_U8 || type == SC_I8 || type == SC_TYPE_NONE;
 }
 
-/* Facts of the i32 operands and of their i32 result. */
+/* QLinearMatMul has float8 from version 21 on, in any mix with bytes. */
+static bool is_allowed(const struct sc_node *node, enum sc_type type)
+{
+    return is_byte(type) || (sc_is_float8(type) && ports_of(node) == &matmul_linear && node->version >= 21);
+}
+
+static bool has_float8(const struct sc_call *call, const struct ports *p)
+{
+    return sc_is_float8(sc_call_in(call, p->a)->type) || sc_is_float8(sc_call_in(call, p->b)->type) ||
+        sc_is_float8(sc_call_out(call, 0)->type);
+}
+
+/* Facts of the operands as i32, and of their i32 result. */
 static enum sc_status infer_sums(struct sc_infer *infer, const struct ports *p, struct sc_fact *sums)
 {
     const struct sc_fact *given[2] = {sc_infer_in(infer, p->a), sc_infer_in(infer, p->b)};
@@ -40,7 +52,7 @@ static enum sc_status infer_sums(struct sc_infer *infer, const struct ports *p, 
     const struct sc_fact *in[2];
     struct sc_fact *out[1] = {sums};
     for (int i = 0; i < 2; i++) {
-        if (!given[i] || !is_byte(given[i]->type)) {
+        if (!given[i] || !is_allowed(infer->node, given[i]->type)) {
             return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "an operand is not of 8-bit integers");
         }
         facts[i] = *given[i];
@@ -74,7 +86,7 @@ static enum sc_status infer_integer(struct sc_infer *infer)
             }
         }
         type = infer->in[p->y_zero]->type;
-        if (!is_byte(type)) {
+        if (!is_allowed(infer->node, type)) {
             return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "a result of %s", sc_type_name(type));
         }
     }
@@ -117,7 +129,11 @@ static enum sc_status prepare_integer(struct sc_prepare *prepare)
 {
     const struct ports *p = ports_of(prepare->node);
     const struct sc_fact *b = prepare->in[p->b];
+    const enum sc_type y = p->linear ? prepare->in[p->y_zero]->type : SC_I32;
     prepare->packed_input = -1;
+    if (sc_is_float8(prepare->in[p->a]->type) || sc_is_float8(b->type) || sc_is_float8(y)) {
+        return SC_OK;
+    }
     if (prepare->constant[p->b] && sc_fact_dims_known(b) && b->rank > 0) {
         prepare->packed_input = p->b;
         prepare->packed_bytes = p->conv ? sc_integer_conv_packed_bytes(b) : sc_integer_product_packed_bytes(b);
@@ -150,6 +166,9 @@ static struct sc_integer open_integer(const struct sc_call *call, const struct p
 static size_t scratch_integer(const struct sc_call *call)
 {
     const struct ports *p = ports_of(call->node);
+    if (has_float8(call, p)) {
+        return sc_float8_scratch();
+    }
     struct sc_integer integer = open_integer(call, p);
     return (p->conv ? sc_integer_conv_scratch : sc_integer_product_scratch)(
         call, &integer, sc_call_in(call, p->a), sc_call_in(call, p->b));
@@ -158,6 +177,10 @@ static size_t scratch_integer(const struct sc_call *call)
 static void run_integer(const struct sc_call *call)
 {
     const struct ports *p = ports_of(call->node);
+    if (has_float8(call, p)) {
+        sc_float8_run(call);
+        return;
+    }
     struct sc_integer integer = open_integer(call, p);
     if (p->linear) {
         integer.y_scale = sc_number_at(sc_call_in(call, p->y_scale), 0);

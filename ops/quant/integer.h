@@ -59,4 +59,9 @@ size_t sc_integer_conv_scratch(
 void sc_integer_conv_run(
     const struct sc_call *call, struct sc_integer *integer, const struct sc_tensor *x, const struct sc_tensor *w);
 
+/* QLinearMatMul with a float8 type anywhere. */
+bool sc_is_float8(enum sc_type type);
+size_t sc_float8_scratch(void);
+void sc_float8_run(const struct sc_call *call);
+
 #endif

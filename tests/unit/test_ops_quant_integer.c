@@ -217,10 +217,33 @@ static void convolutions_are_exact_and_brought_back_to_bytes(void **state)
     }
 }
 
+/* Row (1.5, -2) of e4m3fn times columns (4, 0.5) and (57344, 0) of e5m2: 5 becomes 5 * 0.5 * 2 / 0.25, and what is larger
+ * than the type has becomes its largest, 448. */
+static void products_of_float8_saturate(void **state)
+{
+    (void)state;
+    static const uint8_t row[] = {0x3c, 0xc0}, columns[] = {0x44, 0x7b, 0x38, 0}, none[] = {0}, want[] = {0x5a, 0x7e};
+    static const float factors[] = {0.5F, 2, 0.25F};
+    struct op_case c;
+    op_open(&c, "", "QLinearMatMul", 21, 1);
+    op_in(&c, SC_F8E4M3FN, row, DIMS(1, 2));
+    op_in(&c, SC_F32, &factors[0], DIMS(1));
+    op_in(&c, SC_F8E4M3FN, none, DIMS(1));
+    op_in(&c, SC_F8E5M2, columns, DIMS(2, 2));
+    op_in(&c, SC_F32, &factors[1], DIMS(1));
+    op_in(&c, SC_F8E5M2, none, DIMS(1));
+    op_in(&c, SC_F32, &factors[2], DIMS(1));
+    op_in(&c, SC_F8E4M3FN, none, DIMS(1));
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect(&c, 0, SC_F8E4M3FN, want, DIMS(1, 2));
+    op_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_exact_for_all_types_and_zero_points),
+        cmocka_unit_test(products_of_float8_saturate),
         cmocka_unit_test(convolutions_are_exact_and_brought_back_to_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
