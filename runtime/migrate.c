@@ -16,7 +16,9 @@ struct move {
     struct sc_pair_place from, to; /* stores are NULL where this rank is not that end */
     char *chunk;
     int64_t *head; /* lengths of slots, then a packed table of pages */
-    size_t head_bytes;
+    int64_t *mine; /* a packed table, of the new owner */
+    bool *used; /* by page of the old owner */
+    int64_t *target, *source; /* by page of the old, of the new owner: the other one; -1: none */
     uint64_t broken; /* bits of slots that cannot go on */
     enum sc_status status; /* the first failure here; messages go on after it */
     struct sc_error error;
@@ -44,75 +46,80 @@ static enum sc_status pass(struct move *move, void *data, size_t bytes)
     return sc_parcel_send(move->session, move->to.rank, SC_WIRE_CONTROL, &value);
 }
 
-/* The first pair of a store brings the table; pairs from other stages have the same one, but for slots that failed. */
-static void take_table(struct move *move)
+/* The first pair of a store brings the table. Pairs that come from other stages have the same slots in other pages when a
+ * microbatch once failed between those stages: which of ours is meant follows from who has it. A slot on which the two do
+ * not agree is broken. */
+static void find_targets(struct move *move)
 {
     struct sc_state_store *store = move->to.store;
     const int n_slots = store->options.n_slots;
-    const int64_t *held = move->head + n_slots;
-    int64_t *mine = NULL;
+    const int64_t n_pages = sc_pages_count(store->table), slot_pages = sc_pages_for(store->options.context);
+    const int64_t *held = move->head + n_slots, *theirs = held + n_slots, *ours = move->mine + n_slots;
     if (!store->tabled) {
         store->tabled = true;
         note(move, sc_pages_unpack(store->table, held));
-        return;
     }
-    mine = malloc(sc_pages_packed_bytes(store->table));
-    if (!mine) {
-        note(move, sc_fail(SC_NO_MEMORY, "out of memory for a table of pages"));
-        return;
+    sc_pages_pack(store->table, move->mine);
+    for (int64_t page = 0; page < n_pages; page++) {
+        move->target[page] = move->source[page] = -1;
     }
-    sc_pages_pack(store->table, mine);
-    const int64_t slot_pages = (int64_t)(sc_pages_packed_bytes(store->table) / sizeof *mine) / n_slots - 1;
     for (int slot = 0; slot < n_slots; slot++) {
-        const int64_t at = n_slots + slot * slot_pages;
-        const bool same = held[slot] == mine[slot] && held[slot] >= 0 && held[slot] <= slot_pages &&
-            memcmp(held + at, mine + at, (size_t)mine[slot] * sizeof *mine) == 0;
+        bool same = held[slot] == move->mine[slot];
+        for (int64_t i = slot * slot_pages; same && i < slot * slot_pages + held[slot]; i++) {
+            const int64_t from = theirs[i], to = ours[i];
+            same = from >= 0 && from < n_pages && (move->target[from] < 0 || move->target[from] == to) &&
+                (move->source[to] < 0 || move->source[to] == from);
+            if (same) {
+                move->target[from] = to;
+                move->source[to] = from;
+            }
+        }
         move->broken |= same ? 0 : (uint64_t)1 << slot;
     }
-    free(mine);
 }
 
 /* Which pages the table of the head says are in use. */
-static void find_used(const struct move *move, const struct sc_state_store *store, bool *used)
+static void find_used(const struct move *move, const struct sc_state_store *store)
 {
     const int n_slots = store->options.n_slots;
     const int64_t n_pages = sc_pages_count(store->table), slot_pages = sc_pages_for(store->options.context);
     const int64_t *held = move->head + n_slots, *tables = held + n_slots;
+    memset(move->used, 0, (size_t)n_pages * sizeof *move->used);
     for (int slot = 0; slot < n_slots; slot++) {
         for (int64_t i = 0; i < held[slot] && i < slot_pages; i++) {
             const int64_t page = tables[slot * slot_pages + i];
             if (page >= 0 && page < n_pages) {
-                used[page] = true;
+                move->used[page] = true;
             }
         }
     }
 }
 
 /* Pages in use, as many at a time as a chunk holds. */
-static enum sc_status move_pages(struct move *move, const bool *used, int64_t n_pages)
+static enum sc_status move_pages(struct move *move, int64_t n_pages)
 {
     const size_t page_bytes = (size_t)sc_state_page_bytes(move->pair);
     const size_t most = page_bytes < SC_PARCEL_BYTES ? SC_PARCEL_BYTES / (page_bytes ? page_bytes : 1) : 1;
-    char *from = move->from.store ? move->from.store->parts[move->from.index] : NULL;
+    const char *from = move->from.store ? move->from.store->parts[move->from.index] : NULL;
     char *to = move->to.store ? move->to.store->parts[move->to.index] : NULL;
     for (int64_t page = 0; page < n_pages;) {
         const int64_t first = page;
         size_t n = 0;
         for (; page < n_pages && n < most; page++) {
-            if (used[page] && from) {
+            if (move->used[page] && from) {
                 memcpy(move->chunk + n * page_bytes, from + (size_t)page * page_bytes, page_bytes);
             }
-            n += used[page];
+            n += move->used[page];
         }
         if (n > 0) {
             SC_TRY(pass(move, move->chunk, n * page_bytes));
         }
         n = 0;
         for (int64_t i = first; i < page && to; i++) {
-            if (used[i]) {
-                memcpy(to + (size_t)i * page_bytes, move->chunk + n * page_bytes, page_bytes);
-                n++;
+            if (move->used[i] && move->target[i] >= 0) {
+                memcpy(to + (size_t)move->target[i] * page_bytes, move->chunk + n * page_bytes, page_bytes);
             }
+            n += move->used[i];
         }
     }
     return SC_OK;
@@ -121,27 +128,17 @@ static enum sc_status move_pages(struct move *move, const bool *used, int64_t n_
 static enum sc_status move_paged(struct move *move)
 {
     const struct sc_state_store *any = move->from.store ? move->from.store : move->to.store;
-    const int n_slots = any->options.n_slots;
-    const int64_t n_pages = sc_pages_count(any->table);
-    bool *used = calloc((size_t)n_pages + 1, sizeof *used);
-    if (!used) {
-        return sc_fail(SC_NO_MEMORY, "out of memory for a table of pages"); /* the links are of no use any more */
-    }
+    const size_t lengths_bytes = (size_t)any->options.n_slots * sizeof *move->head;
     if (move->from.store) {
-        sc_pages_pack(move->from.store->table, move->head + n_slots);
+        sc_pages_pack(move->from.store->table, move->head + any->options.n_slots);
     }
-    const size_t bytes = (size_t)n_slots * sizeof *move->head + sc_pages_packed_bytes(any->table);
-    enum sc_status status = pass(move, move->head, bytes);
-    if (status == SC_OK && move->to.store) {
-        take_table(move);
-        memcpy(&move->to.store->lengths[move->to.index * n_slots], move->head, (size_t)n_slots * sizeof *move->head);
+    SC_TRY(pass(move, move->head, lengths_bytes + sc_pages_packed_bytes(any->table)));
+    if (move->to.store) {
+        find_targets(move);
+        memcpy(&move->to.store->lengths[move->to.index * any->options.n_slots], move->head, lengths_bytes);
     }
-    if (status == SC_OK) {
-        find_used(move, any, used);
-        status = move_pages(move, used, n_pages);
-    }
-    free(used);
-    return status;
+    find_used(move, any);
+    return move_pages(move, sc_pages_count(any->table));
 }
 
 /* What the new owner must know of a dense state. */
@@ -216,10 +213,26 @@ static enum sc_status make_room(struct move *move)
         const size_t page = pair->kind == SC_STATE_PAGED ? (size_t)sc_state_page_bytes(pair) : 0;
         chunk = page > chunk ? page : chunk;
     }
-    const size_t n_slots = (size_t)options->n_slots, slot_pages = (size_t)sc_pages_for(options->context);
+    const size_t n_slots = (size_t)options->n_slots, n_pages = n_slots * (size_t)sc_pages_for(options->context) + 1;
     move->chunk = malloc(chunk);
-    move->head = calloc(n_slots * (slot_pages + 2), sizeof *move->head);
-    return move->chunk && move->head ? SC_OK : sc_fail(SC_NO_MEMORY, "out of memory to move caches");
+    move->head = calloc(2 * n_slots + n_pages, sizeof *move->head);
+    move->mine = calloc(n_slots + n_pages, sizeof *move->mine);
+    move->used = calloc(n_pages, sizeof *move->used);
+    move->target = calloc(n_pages, sizeof *move->target);
+    move->source = calloc(n_pages, sizeof *move->source);
+    return move->chunk && move->head && move->mine && move->used && move->target && move->source
+        ? SC_OK
+        : sc_fail(SC_NO_MEMORY, "out of memory to move caches");
+}
+
+static void free_room(struct move *move)
+{
+    free(move->chunk);
+    free(move->head);
+    free(move->mine);
+    free(move->used);
+    free(move->target);
+    free(move->source);
 }
 
 enum sc_status sc_migrate(struct sc_session *session, const struct sc_pair_place *from, const struct sc_pair_place *to)
@@ -238,8 +251,7 @@ enum sc_status sc_migrate(struct sc_session *session, const struct sc_pair_place
             sc_state_drop(to[p].store, move.broken);
         }
     }
-    free(move.chunk);
-    free(move.head);
+    free_room(&move);
     SC_TRY(status); /* a link is broken */
     return move.status == SC_OK ? SC_OK : sc_error_set(&move.error);
 }
