@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which slot a request gets, as what it begins, and whether there are pages for all that it may come to. */
+#include <string.h>
+
 #include "decode/schedule_parts.h"
 
 enum { LEAST_SHARED = 16 }; /* positions: fewer are computed as fast as their page is copied */
@@ -27,16 +29,25 @@ static int64_t common(const struct sc_lane *lane, const struct sc_request *reque
     return n;
 }
 
+/* Whether a request may begin as the first n positions of a slot. A state that cannot be taken apart goes on whole, where
+ * it is, and only when it was put there to go on. */
+static bool may_begin_as(const struct sc_schedule *schedule, const struct sc_lane *lane, int64_t n)
+{
+    return schedule->decoder->shares ? n >= (lane->held ? 1 : LEAST_SHARED)
+                                     : lane->held && is_idle(lane) && n == lane->n_sent;
+}
+
 /* The slot that begins most like the request, or -1. */
 static int find_alike(const struct sc_schedule *schedule, const struct sc_request *request, int64_t *n)
 {
     int best = -1;
     *n = 0;
-    for (int s = 0; s < schedule->n_slots && schedule->decoder->shares && !request->fresh && !request->tried; s++) {
-        const int64_t alike = common(&schedule->lanes[s], request);
-        const bool better = alike > *n ||
-            (alike == *n && best >= 0 && is_idle(&schedule->lanes[s]) && !is_idle(&schedule->lanes[best]));
-        if (alike >= LEAST_SHARED && better) {
+    for (int s = 0; s < schedule->n_slots && !request->fresh && !request->tried; s++) {
+        const struct sc_lane *lane = &schedule->lanes[s];
+        const int64_t alike = common(lane, request);
+        const bool better =
+            alike > *n || (alike == *n && best >= 0 && is_idle(lane) && !is_idle(&schedule->lanes[best]));
+        if (better && may_begin_as(schedule, lane, alike)) {
             best = s;
             *n = alike;
         }
@@ -147,7 +158,7 @@ enum sc_status sc_schedule_admit(struct sc_schedule *schedule, int *slot, struct
     lane->n_text = request->n_prompt;
     lane->n_sent = place.n;
     lane->n_total = sc_schedule_total(schedule, request);
-    lane->alone = false;
+    lane->alone = lane->held = false;
     lane->used = ++schedule->n_begun;
     row->slot = place.slot;
     row->pos = place.n;
@@ -165,4 +176,58 @@ enum sc_status sc_schedule_follow(struct sc_schedule *schedule, const struct sc_
         sc_pages_drop(schedule->pages, row->slot);
     }
     return sc_pages_write(schedule->pages, row->slot, row->pos, row->n_new);
+}
+
+const int64_t *sc_schedule_text(const struct sc_schedule *schedule, int slot, int64_t *n_text, int64_t *n_held)
+{
+    const struct sc_lane *lane = &schedule->lanes[slot];
+    *n_text = lane->n_text;
+    *n_held = lane->n_sent;
+    return lane->text;
+}
+
+/* Slots that were given back since the last microbatch are given back now: what is loaded may need their pages. */
+static enum sc_status drop_now(struct sc_schedule *schedule)
+{
+    for (int s = 0; s < schedule->n_slots; s++) {
+        if (schedule->dropped >> s & 1) {
+            SC_TRY(sc_session_state_drop(schedule->session, s));
+        }
+    }
+    schedule->dropped = 0;
+    return SC_OK;
+}
+
+enum sc_status sc_schedule_hold(
+    struct sc_schedule *schedule, const int64_t *text, int64_t n_text, int64_t n_held, int *slot)
+{
+    const int64_t context = schedule->decoder->options.context;
+    if (n_text > context || n_held > n_text) {
+        return sc_fail(SC_LIMIT, "a text of %lld tokens is to be held, the context holds %lld", (long long)n_text,
+            (long long)context);
+    }
+    const int idle = find_oldest(schedule, -1, false);
+    if (idle < 0) {
+        return sc_fail(SC_LIMIT, "no slot is idle that could hold another text");
+    }
+    drop(schedule, idle);
+    if (!make_room(schedule, sc_pages_for(n_held), idle)) {
+        return sc_fail(SC_LIMIT, "a text of %lld positions has no room among %lld pages of caches", (long long)n_held,
+            (long long)schedule->n_pages);
+    }
+    SC_TRY(drop_now(schedule));
+    SC_TRY(sc_pages_write(schedule->pages, idle, 0, n_held));
+    struct sc_lane *lane = &schedule->lanes[idle];
+    memcpy(lane->text, text, (size_t)n_text * sizeof *text);
+    lane->n_text = n_text;
+    lane->n_sent = n_held;
+    lane->held = true;
+    lane->used = ++schedule->n_begun;
+    *slot = idle;
+    return SC_OK;
+}
+
+void sc_schedule_forget(struct sc_schedule *schedule, int slot)
+{
+    drop(schedule, slot);
 }

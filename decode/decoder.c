@@ -225,6 +225,11 @@ struct sc_session *sc_decoder_session(struct sc_decoder *decoder)
     return decoder->session;
 }
 
+struct sc_state_owner sc_decoder_states(const struct sc_decoder *decoder)
+{
+    return (struct sc_state_owner){.model = decoder->model, .pairs = decoder->pairs, .n_pairs = decoder->n_pairs};
+}
+
 int64_t sc_decoder_context(const struct sc_decoder *decoder)
 {
     return decoder->options.context;

@@ -5,6 +5,7 @@
 
 #include "decode/feeds.h"
 #include "decode/request.h"
+#include "decode/state_file.h"
 
 struct sc_decoder;
 
@@ -27,6 +28,7 @@ enum sc_status sc_decoder_open(struct sc_world *world, struct sc_model *model, c
 void sc_decoder_close(struct sc_decoder *decoder); /* safe on NULL */
 
 struct sc_session *sc_decoder_session(struct sc_decoder *decoder);
+struct sc_state_owner sc_decoder_states(const struct sc_decoder *decoder); /* for files of them */
 int64_t sc_decoder_context(const struct sc_decoder *decoder);
 int64_t sc_decoder_vocabulary(const struct sc_decoder *decoder); /* columns of the logits */
 

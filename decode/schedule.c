@@ -331,6 +331,7 @@ static void take_token(struct sc_schedule *schedule, struct sc_lane *lane, int64
     if (lane->seen) {
         lane->seen[token] = true;
     }
+    lane->text[lane->n_text++] = token;
     request->n_made++;
     const bool goes_on = !request->on_token || request->on_token(request->arg, token);
     if (lane->request != request) {
@@ -342,8 +343,6 @@ static void take_token(struct sc_schedule *schedule, struct sc_lane *lane, int64
         leave(schedule, lane, SC_STOP_LENGTH);
     } else if (end == schedule->decoder->options.context) {
         leave(schedule, lane, SC_STOP_CONTEXT);
-    } else {
-        lane->text[lane->n_text++] = token;
     }
 }
 

@@ -19,6 +19,7 @@ struct sc_lane {
     int64_t n_total; /* positions that it may come to */
     int n_in_flight; /* microbatches */
     bool alone; /* the microbatch with its next row failed: whose fault it was is to be seen */
+    bool held; /* no request made its text: it was put here for one to come */
     bool *seen; /* [vocabulary]: tokens of the text, for a penalty; NULL until one is asked for */
     int64_t used; /* when it got its last request, by a counter */
     int64_t chunks_before; /* counts.n_chunks when its last row, or the last of its prompt, was sent */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about many requests at once. */
 #include "decode/schedule.h"
+#include "decode/state_file.h"
 #include "session_case.h"
 
 #define LLAMA SC_SOURCE_DIR "/tests/data/genai/llama"
@@ -300,6 +301,89 @@ static void what_another_has_computed_is_not_computed_again(void **state)
     close_fixture(&f);
 }
 
+/* What the slot of the only request holds, to a file. */
+static void save(struct fixture *f, const char *path)
+{
+    int64_t n_text, n_held;
+    const int64_t *text = sc_schedule_text(f->schedule, 0, &n_text, &n_held);
+    assert_int_equal(n_held, n_text - 1); /* the last token was drawn and not fed */
+    const struct sc_state_owner owner = sc_decoder_states(f->decoder);
+    assert_ok(sc_state_file_save(path, &owner, sc_decoder_session(f->decoder), 0, text, n_text));
+}
+
+static void load(struct fixture *f, const char *path, struct text *text)
+{
+    const struct sc_state_owner owner = sc_decoder_states(f->decoder);
+    struct sc_state_file *file;
+    int64_t n;
+    int slot;
+    assert_ok(sc_state_file_open(path, &owner, &file));
+    const int64_t *tokens = sc_state_file_tokens(file, &n);
+    assert_ok(sc_schedule_hold(f->schedule, tokens, n, sc_state_file_length(file), &slot));
+    assert_ok(sc_state_file_restore(file, sc_decoder_session(f->decoder), slot));
+    for (int64_t i = 0; i < n; i++) {
+        text->prompt[i] = tokens[i];
+    }
+    text->request.n_prompt = n;
+    sc_state_file_close(file);
+}
+
+/* Of pages and of tensors; prompt and half of the text, then the other half in another process. */
+static void a_text_that_was_saved_goes_on(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {LLAMA, BLOOM};
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/sc_schedule_%d.state", (int)getpid());
+    for (int m = 0; m < 2; m++) {
+        const struct setting setting = {.n_slots = 2, .chunk = 7, .context = 100};
+        struct fixture f;
+        int64_t want[20];
+        open_fixture(&f, paths[m], &setting);
+        add(&f, 1, 30, 20);
+        run_all(&f);
+        memcpy(want, f.texts[1].made, sizeof want);
+        close_fixture(&f);
+        open_fixture(&f, paths[m], &setting);
+        add(&f, 1, 30, 8);
+        run_all(&f);
+        save(&f, path);
+        close_fixture(&f);
+        open_fixture(&f, paths[m], &setting);
+        struct sc_request *request = make_request(&f, 1, 1, 12);
+        load(&f, path, &f.texts[1]);
+        assert_int_equal(request->n_prompt, 38);
+        assert_ok(sc_schedule_add(f.schedule, request));
+        run_all(&f);
+        assert_memory_equal(f.texts[1].made, want + 8, 12 * sizeof *want);
+        assert_int_equal(sc_schedule_counts(f.schedule)->n_shared, 37);
+        close_fixture(&f);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void a_text_without_room_is_not_held(void **state)
+{
+    (void)state;
+    const struct setting setting = {.n_slots = 1, .chunk = 7, .context = 200, .n_pages = 2};
+    struct fixture f;
+    int64_t text[256] = {0};
+    int slot;
+    open_fixture(&f, LLAMA, &setting);
+    assert_fails(SC_LIMIT, "201 tokens", sc_schedule_hold(f.schedule, text, 201, 10, &slot));
+    assert_fails(SC_LIMIT, "2 pages", sc_schedule_hold(f.schedule, text, 130, 129, &slot));
+    assert_ok(sc_schedule_hold(f.schedule, text, 128, 127, &slot));
+    sc_schedule_forget(f.schedule, slot);
+    add(&f, 0, 50, 10);
+    run_all(&f);
+    assert_int_equal(f.texts[0].request.n_made, 10);
+    add(&f, 1, 50, 10);
+    assert_ok(sc_schedule_step(f.schedule));
+    assert_fails(SC_LIMIT, "no slot is idle", sc_schedule_hold(f.schedule, text, 10, 9, &slot));
+    run_all(&f);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +393,8 @@ int main(void)
         cmocka_unit_test(cancelled_requests_leave_the_others_as_they_are),
         cmocka_unit_test(a_row_that_fails_fails_its_request_alone),
         cmocka_unit_test(what_another_has_computed_is_not_computed_again),
+        cmocka_unit_test(a_text_that_was_saved_goes_on),
+        cmocka_unit_test(a_text_without_room_is_not_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
