@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cast, CastLike and BitCast. Numbers are converted by tensor/convert.h; here are texts and the attribute forms. */
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ops/infer.h"
 #include "ops/math/math.h"
+#include "ops/math/number_text.h"
 #include "ops/math/types.h"
 #include "tensor/convert.h"
-
-#define NUMBER_TEXT 400 /* longest text that is read as a number; the largest double has 309 digits */
-#define TEXT_BYTES 32 /* room for any number we write */
 
 struct cast {
     enum sc_type to; /* SC_TYPE_NONE: that of input 1 */
@@ -125,97 +119,6 @@ static enum sc_status infer_bit_cast(struct sc_infer *infer)
     return SC_OK;
 }
 
-/* A text as a number of one of three types: an integer where it is one that fits, else a double. */
-struct number {
-    enum sc_type type;
-    union {
-        int64_t i;
-        uint64_t u;
-        double real;
-    } is;
-};
-
-/* False when it is no number. */
-static bool read_number(const struct sc_string *text, struct number *number)
-{
-    char buffer[NUMBER_TEXT];
-    if (text->bytes == 0 || text->bytes >= sizeof buffer || memchr(text->data, 0, text->bytes)) {
-        return false;
-    }
-    memcpy(buffer, text->data, text->bytes);
-    buffer[text->bytes] = 0;
-    char *end;
-    errno = 0;
-    number->type = SC_I64;
-    number->is.i = strtoll(buffer, &end, 10);
-    if (*end == 0 && errno == ERANGE && number->is.i > 0) {
-        errno = 0;
-        number->type = SC_U64;
-        number->is.u = strtoull(buffer, &end, 10);
-    }
-    if (*end == 0 && errno == 0 && !(number->is.u == 0 && buffer[0] == '-')) { /* -0 has its sign in a double */
-        return true;
-    }
-    number->type = SC_F64;
-    number->is.real = strtod(buffer, &end); /* knows inf and nan in any case */
-    return *end == 0;
-}
-
-/* A text has no bytes of its own kind to go through sc_convert: it goes by way of a number. */
-static void convert_text(const struct sc_string *text, enum sc_type to, void *out, unsigned flags)
-{
-    struct number number;
-    if (!read_number(text, &number)) {
-        number = (struct number){.type = SC_F64, .is.real = NAN}; /* cannot be: resolve has read them all */
-    }
-    sc_convert(number.type, &number.is, to, out, 1, flags);
-}
-
-/* Shortest digits that read back as the same element, positional between 1e-4 and 1e16, like numpy's str. */
-static int write_real(enum sc_type type, const void *element, char *text)
-{
-    double value, back;
-    sc_convert(type, element, SC_F64, &value, 1, 0);
-    if (isnan(value)) {
-        return snprintf(text, TEXT_BYTES, "NaN");
-    }
-    if (isinf(value)) {
-        return snprintf(text, TEXT_BYTES, value > 0 ? "INF" : "-INF");
-    }
-    int digits = 1;
-    for (; digits < 17; digits++) {
-        _Alignas(8) char narrow[8];
-        snprintf(text, TEXT_BYTES, "%.*e", digits - 1, value);
-        back = strtod(text, NULL);
-        sc_convert(SC_F64, &back, type, narrow, 1, SC_CONVERT_SATURATE);
-        if (memcmp(narrow, element, sc_type_bytes(type)) == 0) {
-            break;
-        }
-    }
-    const double size = fabs(value);
-    if (size != 0 && (size < 1e-4 || size >= 1e16)) {
-        return snprintf(text, TEXT_BYTES, "%.*e", digits - 1, value);
-    }
-    const int exponent = size == 0 ? 0 : (int)floor(log10(size));
-    int places = digits - 1 - exponent;
-    return snprintf(text, TEXT_BYTES, "%.*f", places < 1 ? 1 : places, value);
-}
-
-static int write_number(enum sc_type type, const void *element, char *text)
-{
-    if (type == SC_U64) {
-        return snprintf(text, TEXT_BYTES, "%llu", (unsigned long long)*(const uint64_t *)element);
-    }
-    const bool whole =
-        sc_type_is_int(type) || type == SC_BOOL || type == SC_U4 || type == SC_I4 || type == SC_U2 || type == SC_I2;
-    if (!whole) {
-        return write_real(type, element, text);
-    }
-    int64_t value;
-    sc_convert(type, element, SC_I64, &value, 1, 0);
-    return snprintf(text, TEXT_BYTES, "%lld", (long long)value);
-}
-
 static enum sc_status resolve_cast(const struct sc_call *call)
 {
     const struct sc_tensor *in = sc_call_in(call, 0);
@@ -226,8 +129,8 @@ static enum sc_status resolve_cast(const struct sc_call *call)
     const struct sc_string *texts = in->data;
     const int64_t n = sc_tensor_count(in);
     for (int64_t i = 0; i < n; i++) {
-        struct number number;
-        if (!read_number(&texts[i], &number)) {
+        uint64_t number;
+        if (!sc_text_to_number(&texts[i], SC_F64, &number, 0)) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "'%.*s' is not a number",
                 texts[i].bytes > 40 ? 40 : (int)texts[i].bytes, texts[i].data);
         }
@@ -240,7 +143,7 @@ struct job {
     struct sc_tensor *out;
     int64_t n;
     unsigned flags;
-    char *text; /* numbers to strings: TEXT_BYTES for each */
+    char *text; /* numbers to strings: SC_NUMBER_TEXT_BYTES for each */
 };
 
 static void cast_part(void *arg, int64_t part, int worker)
@@ -259,16 +162,17 @@ static void cast_part(void *arg, int64_t part, int worker)
         }
     } else if (in_type == SC_STRING) {
         for (int64_t i = 0; i < n; i++) {
-            convert_text(
-                (const struct sc_string *)(const void *)in + i, out_type, out + (size_t)i * out_bytes, job->flags);
+            const struct sc_string *text = (const struct sc_string *)(const void *)in + i;
+            (void)sc_text_to_number(
+                text, out_type, out + (size_t)i * out_bytes, job->flags); /* resolve has read them */
         }
     } else if (out_type == SC_STRING) {
         for (int64_t i = 0; i < n; i++) {
             struct sc_string *string = (struct sc_string *)(void *)out + i;
             *string = (struct sc_string){"", 0};
             if (job->text) {
-                char *text = job->text + (size_t)(from + i) * TEXT_BYTES;
-                *string = (struct sc_string){text, (size_t)write_number(in_type, in + (size_t)i * in_bytes, text)};
+                char *text = job->text + (size_t)(from + i) * SC_NUMBER_TEXT_BYTES;
+                *string = (struct sc_string){text, (size_t)sc_number_to_text(in_type, in + (size_t)i * in_bytes, text)};
             }
         }
     } else {
@@ -283,7 +187,7 @@ static void run_cast(const struct sc_call *call)
     job.n = sc_tensor_count(job.in);
     if (job.out->type == SC_STRING && job.in->type != SC_STRING && call->arena) {
         /* The only kernel that needs memory for what it gives; when there is none the strings are empty. */
-        job.text = sc_arena_array(call->arena, (size_t)job.n, TEXT_BYTES);
+        job.text = sc_arena_array(call->arena, (size_t)job.n, SC_NUMBER_TEXT_BYTES);
     }
     sc_team_for(call->team, (job.n + SC_BROADCAST_PART - 1) / SC_BROADCAST_PART, cast_part, &job);
 }
