@@ -89,6 +89,7 @@ static bool put_value(struct writer *writer, const struct sc_value *value, int d
         put_tensor(writer, &value->u.tensor);
         break;
     case SC_KIND_SEQUENCE:
+    case SC_KIND_MAP:
         record.type = (uint8_t)value->u.sequence.type;
         record.n = value->u.sequence.n;
         put(writer, &record, sizeof record);

@@ -149,7 +149,8 @@ static bool items_fit(const struct sc_wire_record *record, const struct sc_value
 {
     for (int64_t i = 0; i < record->n; i++) {
         const struct sc_value *item = &items[i];
-        if (item->kind == SC_KIND_TENSOR && item->u.tensor.type != (enum sc_type)record->type) {
+        const bool is_key = record->kind == SC_KIND_MAP && i == 0; /* sc_value_is_map looks at it */
+        if (item->kind == SC_KIND_TENSOR && !is_key && item->u.tensor.type != (enum sc_type)record->type) {
             return false;
         }
         if (record->kind == SC_KIND_OPTIONAL && item->kind != (enum sc_kind)record->storage) {
@@ -174,6 +175,7 @@ static enum sc_status read_value(struct reader *reader, int depth, struct sc_val
         return read_tensor(reader, &record, &value->u.tensor);
     case SC_KIND_SEQUENCE:
     case SC_KIND_OPTIONAL:
+    case SC_KIND_MAP:
         break;
     default:
         return sc_fail(SC_PEER, "message has a value of kind %d", record.kind);
@@ -188,10 +190,13 @@ static enum sc_status read_value(struct reader *reader, int depth, struct sc_val
     if (!items_fit(&record, items)) {
         return sc_fail(SC_PEER, "message has a sequence or optional with items of another type or kind");
     }
-    if (record.kind == SC_KIND_SEQUENCE) {
+    if (record.kind != SC_KIND_OPTIONAL) {
         value->u.sequence.type = (enum sc_type)record.type;
         value->u.sequence.n = record.n;
         value->u.sequence.items = items;
+        return record.kind != SC_KIND_MAP || sc_value_is_map(value)
+            ? SC_OK
+            : sc_fail(SC_PEER, "message has a map whose keys and values do not fit");
     } else {
         value->u.optional.type = (enum sc_type)record.type;
         value->u.optional.item_kind = (enum sc_kind)record.storage;

@@ -30,6 +30,10 @@ static char *describe(const struct sc_value *value, char *text, size_t bytes)
         sc_tensor_text(&value->u.tensor, text + n, bytes - (size_t)n);
     } else if (value && value->kind == SC_KIND_SEQUENCE) {
         (void)snprintf(text + n, bytes - (size_t)n, "sequence of %" PRId64, value->u.sequence.n);
+    } else if (value && value->kind == SC_KIND_MAP) {
+        (void)snprintf(text + n, bytes - (size_t)n, "map of %s to %s, %" PRId64 " entries",
+            sc_type_name(sc_map_key_type(value)), sc_type_name(value->u.sequence.type),
+            value->u.sequence.items[0].u.tensor.dims[0]);
     } else {
         (void)snprintf(text + n, bytes - (size_t)n, "nothing");
     }

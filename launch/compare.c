@@ -142,7 +142,7 @@ static enum sc_status compare_items(
 static enum sc_status compare(
     const struct sc_comparison *comparison, const struct sc_value *a, const struct sc_value *r, int depth)
 {
-    static const char *const kinds[] = {"nothing", "a tensor", "a sequence", "an optional", "a state"};
+    static const char *const kinds[] = {"nothing", "a tensor", "a sequence", "an optional", "a map", "a state"};
     if (depth > SC_COMPARE_DEPTH) {
         return sc_fail(SC_LIMIT, "%s: values are nested too deep", comparison->what);
     }
@@ -161,6 +161,7 @@ static enum sc_status compare(
     case SC_KIND_TENSOR:
         return compare_tensors(comparison, &a->u.tensor, &r->u.tensor);
     case SC_KIND_SEQUENCE:
+    case SC_KIND_MAP: /* its two columns */
         return compare_items(comparison, a, r, depth);
     case SC_KIND_OPTIONAL:
         if (!a->u.optional.item != !r->u.optional.item) {

@@ -181,11 +181,11 @@ enum sc_status sc_dims_add_all(struct sc_dims *dims, int n, const char *const *i
 
 enum sc_status sc_dims_bind(struct sc_dims *dims, int input, const struct sc_value *value)
 {
-    static const char *const kinds[] = {"nothing", "a tensor", "a sequence", "an optional", "a state"};
+    static const char *const kinds[] = {"nothing", "a tensor", "a sequence", "an optional", "a map", "a state"};
     struct sc_fact *fact = &dims->facts[input];
     const struct sc_tensor *tensor = &value->u.tensor;
     const char *name = input_name(dims, input);
-    if (fact->kind == SC_KIND_SEQUENCE || fact->kind == SC_KIND_OPTIONAL) {
+    if (fact->kind == SC_KIND_SEQUENCE || fact->kind == SC_KIND_OPTIONAL || fact->kind == SC_KIND_MAP) {
         sc_fact_of(fact, value);
         fact->value = NULL;
         return SC_OK; /* checked by the operators that take it apart */

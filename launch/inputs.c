@@ -66,9 +66,9 @@ static enum sc_status read_file(
     if (!ends_with(path, ".npy")) {
         return sc_fail(SC_BAD_USAGE, "'%s' is neither a .npy nor a .pb file", path);
     }
-    if (input->fact.kind == SC_KIND_SEQUENCE) {
-        return sc_fail(
-            SC_BAD_INPUT, "input '%s' is a sequence, which a .npy file cannot hold: give a .pb file", input->name);
+    if (input->fact.kind == SC_KIND_SEQUENCE || input->fact.kind == SC_KIND_MAP) {
+        return sc_fail(SC_BAD_INPUT, "input '%s' is a %s, which a .npy file cannot hold: give a .pb file", input->name,
+            input->fact.kind == SC_KIND_MAP ? "map" : "sequence");
     }
     value->kind = SC_KIND_TENSOR;
     return sc_npy_read(path, arena, &value->u.tensor);

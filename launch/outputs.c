@@ -49,6 +49,7 @@ enum sc_status sc_outputs_check(const char *name, enum sc_kind kind, enum sc_typ
     }
     const char *what = kind == SC_KIND_SEQUENCE ? "a sequence"
         : kind == SC_KIND_OPTIONAL              ? "an optional"
+        : kind == SC_KIND_MAP                   ? "a map"
                                                 : sc_type_name(type);
     return sc_fail(SC_UNSUPPORTED, "output '%s' is %s, which a .npy file cannot hold: give --format pb, or no --format",
         name, what);

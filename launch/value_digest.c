@@ -49,6 +49,7 @@ uint64_t sc_digest_value(uint64_t digest, const struct sc_value *value)
     case SC_KIND_TENSOR:
         return add_tensor(digest, &value->u.tensor);
     case SC_KIND_SEQUENCE:
+    case SC_KIND_MAP:
         digest = add_number(digest, value->u.sequence.n);
         for (int64_t i = 0; i < value->u.sequence.n; i++) {
             digest = sc_digest_value(digest, &value->u.sequence.items[i]);

@@ -20,8 +20,13 @@ static void append(char *buffer, size_t bytes, size_t *used, const char *format,
 
 char *sc_fact_text(const struct sc_model *model, const struct sc_fact *fact, char *buffer, size_t bytes)
 {
-    static const char *const kinds[] = {"unknown", "", "sequence of ", "optional ", "state "};
+    static const char *const kinds[] = {"unknown", "", "sequence of ", "optional ", "map of ", "state "};
     size_t used = 0;
+    if (fact->kind == SC_KIND_MAP || fact->item_kind == SC_KIND_MAP) {
+        append(buffer, bytes, &used, "%smap of %s to %s", fact->kind == SC_KIND_MAP ? "" : kinds[fact->kind],
+            sc_type_name(fact->key_type), sc_type_name(fact->type));
+        return buffer;
+    }
     append(buffer, bytes, &used, "%s%s", kinds[fact->kind],
         fact->type != SC_TYPE_NONE       ? sc_type_name(fact->type)
             : fact->kind == SC_KIND_NONE ? ""

@@ -36,6 +36,11 @@ void sc_fact_of(struct sc_fact *fact, const struct sc_value *value)
     case SC_KIND_SEQUENCE:
         fact->type = value->u.sequence.type;
         fact->item_kind = value->u.sequence.n > 0 ? value->u.sequence.items[0].kind : SC_KIND_TENSOR;
+        fact->key_type = fact->item_kind == SC_KIND_MAP ? sc_map_key_type(&value->u.sequence.items[0]) : SC_TYPE_NONE;
+        break;
+    case SC_KIND_MAP:
+        fact->type = value->u.sequence.type;
+        fact->key_type = sc_map_key_type(value);
         break;
     case SC_KIND_OPTIONAL:
         fact->type = value->u.optional.type;

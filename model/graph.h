@@ -17,6 +17,7 @@ struct sc_fact {
     enum sc_kind kind; /* SC_KIND_NONE: nothing is known, or the value is absent */
     enum sc_type type; /* of the elements; SC_TYPE_NONE: unknown */
     enum sc_kind item_kind; /* sequence and optional: kind of what is inside */
+    enum sc_type key_type; /* of a map, or of the maps of a sequence; SC_TYPE_NONE: unknown */
     int rank; /* -1: unknown */
     int64_t dims[SC_MAX_RANK];
     const struct sc_tensor *value;

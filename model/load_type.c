@@ -80,6 +80,20 @@ static enum sc_status load_element(const char *name, const Sc__Onnx__TypeProto__
     return SC_OK;
 }
 
+static enum sc_status load_map(const char *name, const Sc__Onnx__TypeProto__Map *map, struct sc_fact *fact)
+{
+    const Sc__Onnx__TypeProto *value = map->value_type;
+    if (map->key_type != SC_I64 && map->key_type != SC_STRING) {
+        return sc_fail(SC_UNSUPPORTED, "value '%s' is a map with keys of %s, want int64 or string", name,
+            sc_type_valid(map->key_type) ? sc_type_name((enum sc_type)map->key_type) : "no type");
+    }
+    fact->key_type = (enum sc_type)map->key_type;
+    if (!value || value->value_case != SC__ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !value->tensor_type) {
+        return sc_fail(SC_UNSUPPORTED, "value '%s' is a map of other values than numbers and strings", name);
+    }
+    return load_element(name, value->tensor_type, &fact->type);
+}
+
 /* What a sequence or optional has inside: the kind of its items, and the element type of the innermost tensor. */
 static enum sc_status load_inside(const char *name, const Sc__Onnx__TypeProto *type, struct sc_fact *fact)
 {
@@ -95,6 +109,9 @@ static enum sc_status load_inside(const char *name, const Sc__Onnx__TypeProto *t
         } else if (type->value_case == SC__ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE && type->optional_type) {
             kind = SC_KIND_OPTIONAL;
             inner = type->optional_type->elem_type;
+        } else if (type->value_case == SC__ONNX__TYPE_PROTO__VALUE_MAP_TYPE && type->map_type) {
+            kind = SC_KIND_MAP;
+            SC_TRY(load_map(name, type->map_type, fact));
         }
         fact->item_kind = depth == 0 ? kind : fact->item_kind;
         type = inner;
@@ -120,8 +137,10 @@ enum sc_status sc_load_type(
     case SC__ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
         fact->kind = SC_KIND_OPTIONAL;
         return load_inside(name, type->optional_type->elem_type, fact);
-    default: /* maps, sparse and opaque values: nothing is known; the operators that make them say that they are not run
-              */
+    case SC__ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+        fact->kind = SC_KIND_MAP;
+        return load_map(name, type->map_type, fact);
+    default: /* sparse and opaque values: nothing is known; the operators that make them say that they are not run */
         return SC_OK;
     }
 }

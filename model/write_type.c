@@ -81,6 +81,25 @@ static enum sc_status write_around(
     return SC_OK;
 }
 
+/* Makes `type` a map, the type of whose values is returned. */
+static enum sc_status write_map(
+    const struct sc_writer *writer, const struct sc_fact *fact, Sc__Onnx__TypeProto *type, Sc__Onnx__TypeProto **value)
+{
+    Sc__Onnx__TypeProto__Map *map = sc_arena_alloc(writer->arena, sizeof *map);
+    *value = sc_arena_alloc(writer->arena, sizeof **value);
+    if (!*value || !map) {
+        return SC_NO_MEMORY;
+    }
+    sc__onnx__type_proto__init(*value);
+    sc__onnx__type_proto__map__init(map);
+    map->has_key_type = 1;
+    map->key_type = (int32_t)fact->key_type;
+    map->value_type = *value;
+    type->value_case = SC__ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
+    type->map_type = map;
+    return SC_OK;
+}
+
 enum sc_status sc_write_type(struct sc_writer *writer, const struct sc_fact *fact, Sc__Onnx__TypeProto **type)
 {
     if (fact->kind == SC_KIND_NONE || (fact->kind == SC_KIND_TENSOR && fact->type == SC_TYPE_NONE)) {
@@ -97,6 +116,9 @@ enum sc_status sc_write_type(struct sc_writer *writer, const struct sc_fact *fac
         if (fact->item_kind == SC_KIND_SEQUENCE || fact->item_kind == SC_KIND_OPTIONAL) {
             SC_TRY(write_around(writer, fact->item_kind, proto, &proto));
         }
+    }
+    if (fact->kind == SC_KIND_MAP || fact->item_kind == SC_KIND_MAP) {
+        SC_TRY(write_map(writer, fact, proto, &proto));
     }
     return write_tensor_type(writer, fact, proto);
 }

@@ -217,10 +217,17 @@ enum sc_status sc_check_graph(const struct sc_graph *graph)
     return SC_OK;
 }
 
-/* The schema's text of a fact's type: "float", "seq(tensor(float))", "optional(seq(tensor(float)))". */
+/* The schema's text of a fact's type: "float", "seq(tensor(float))", "optional(seq(tensor(float)))",
+ * "seq(map(int64:float))". */
 static void type_text(const struct sc_fact *fact, char *buffer, size_t bytes)
 {
     const char *type = sc_type_name(fact->type);
+    const bool maps = fact->kind == SC_KIND_MAP || fact->item_kind == SC_KIND_MAP;
+    if (maps) {
+        snprintf(buffer, bytes, fact->kind == SC_KIND_MAP ? "map(%s:%s)" : "seq(map(%s:%s))",
+            sc_type_name(fact->key_type), type);
+        return;
+    }
     switch (fact->kind) {
     case SC_KIND_SEQUENCE:
         snprintf(buffer, bytes, "seq(tensor(%s))", type);

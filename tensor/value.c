@@ -71,6 +71,7 @@ static enum sc_status copy_value(struct sc_arena *arena, const struct sc_value *
         to->kind = SC_KIND_TENSOR;
         return copy_tensor(arena, &from->u.tensor, &to->u.tensor);
     case SC_KIND_SEQUENCE:
+    case SC_KIND_MAP:
         return copy_sequence(arena, from, to, depth);
     case SC_KIND_OPTIONAL:
         return copy_optional(arena, from, to, depth);

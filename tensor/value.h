@@ -11,6 +11,7 @@ enum sc_kind {
     SC_KIND_TENSOR,
     SC_KIND_SEQUENCE,
     SC_KIND_OPTIONAL,
+    SC_KIND_MAP, /* u.sequence has two items, the keys and the values: 1-D tensors of equal length */
     SC_KIND_STATE /* the paged caches of the rows of a microbatch, standing for a tensor [rows, heads, length, width] */
 };
 
@@ -42,7 +43,7 @@ struct sc_value {
     union {
         struct sc_tensor tensor;
         struct {
-            enum sc_type type; /* of its elements' elements */
+            enum sc_type type; /* of its elements' elements; of a map: of the values */
             int64_t n;
             struct sc_value *items;
         } sequence;
@@ -54,6 +55,24 @@ struct sc_value {
         struct sc_state *state;
     } u;
 };
+
+/* Whether a value is a map: keys are int64 or strings, ascending (strings by their bytes), none twice. */
+bool sc_value_is_map(const struct sc_value *value);
+
+static inline enum sc_type sc_map_key_type(const struct sc_value *map)
+{
+    return map->u.sequence.items[0].u.tensor.type;
+}
+
+/* A map of n entries in the arena. The caller fills keys and values in and, unless they are in order, sorts them. */
+enum sc_status sc_value_new_map(
+    struct sc_arena *arena, enum sc_type key_type, enum sc_type type, int64_t n, struct sc_value *map);
+
+/* Brings entries into the order of their keys. Fails with SC_BAD_INPUT where a key is there twice. */
+enum sc_status sc_value_sort_map(struct sc_arena *arena, struct sc_value *map);
+
+/* The entry with the key that element i of `keys` is, or -1; `keys` has the type of the map's. */
+int64_t sc_value_find_key(const struct sc_value *map, const struct sc_tensor *keys, int64_t i);
 
 /* Deep copy into the arena; states cannot be copied (SC_INTERNAL). */
 enum sc_status sc_value_copy(struct sc_arena *arena, const struct sc_value *from, struct sc_value *to);

@@ -35,7 +35,7 @@ static inline int fixture_value(struct fixture_model *f, const char *name)
     assert(f->graph.n_values < FIXTURE_VALUES);
     const int v = f->graph.n_values++;
     f->values[v] = (struct sc_graph_value){.name = name, .producer = -1, .weight = -1, .outer = -1};
-    f->values[v].fact = (struct sc_fact){SC_KIND_TENSOR, SC_F32, SC_KIND_NONE, 1, {10}, NULL};
+    f->values[v].fact = (struct sc_fact){SC_KIND_TENSOR, SC_F32, SC_KIND_NONE, SC_TYPE_NONE, 1, {10}, NULL};
     f->values[v].place = SC_PLACE_INPUT;
     return v;
 }

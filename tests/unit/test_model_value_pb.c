@@ -101,6 +101,75 @@ static void optionals_hold_one_value_or_none(void **state)
     sc_arena_release(&arena);
 }
 
+/* {"b": first, <key>: second} as a MapProto. */
+static struct bytes map_of(const struct bytes *first, const char *key, const struct bytes *second)
+{
+    struct bytes b = {.n = 0}, values = {.n = 0};
+    put_int(&values, 2, 1);
+    put_message(&values, 3, first);
+    put_message(&values, 3, second);
+    put_int(&b, 2, SC_STRING);
+    put_text(&b, 4, "b");
+    put_text(&b, 4, key);
+    put_message(&b, 5, &values);
+    return b;
+}
+
+static struct bytes scalar(float number)
+{
+    struct bytes b = tensor_head("", SC_F32, 0, NULL);
+    put_bytes(&b, 9, &number, 4);
+    return b;
+}
+
+static void maps_are_read_and_written_in_the_order_of_their_keys(void **state)
+{
+    (void)state;
+    const struct bytes one = scalar(1), two = scalar(2), map = map_of(&one, "a", &two);
+    struct bytes sequence = {.n = 0};
+    put_message(&sequence, 6, &map);
+    struct sc_arena arena = {0};
+    struct sc_value value, again;
+    assert_int_equal(read_value(&sequence, SC_KIND_SEQUENCE, &arena, &value), SC_OK);
+    assert_int_equal(value.u.sequence.n, 1);
+    assert_true(sc_value_is_map(&value.u.sequence.items[0]));
+    assert_int_equal(read_value(&map, SC_KIND_MAP, &arena, &value), SC_OK);
+    assert_true(sc_value_is_map(&value));
+    assert_memory_equal(value.u.sequence.items[1].u.tensor.data, ((const float[]){2, 1}), 8);
+    char path[] = "/tmp/test_model_value_pb_XXXXXX";
+    struct sc_fact fact;
+    sc_fact_of(&fact, &value);
+    assert_int_equal(fact.kind, SC_KIND_MAP);
+    assert_int_equal(fact.key_type, SC_STRING);
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(sc_value_write_pb(path, "m", &value), SC_OK);
+    assert_int_equal(sc_value_read_pb(path, &fact, &arena, &again), SC_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_true(sc_value_is_map(&again));
+    assert_memory_equal(again.u.sequence.items[1].u.tensor.data, ((const float[]){2, 1}), 8);
+    sc_arena_release(&arena);
+}
+
+static void maps_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    const struct bytes one = scalar(1), wide = tensor(1), none = {.n = 0};
+    const struct bytes two_each = map_of(&one, "a", &wide), twice = map_of(&one, "b", &one);
+    struct bytes more_keys = map_of(&one, "a", &one), of_floats = {.n = 0};
+    struct sc_arena arena = {0};
+    struct sc_value value;
+    assert_int_equal(read_value(&two_each, SC_KIND_MAP, &arena, &value), SC_BAD_MODEL);
+    put_text(&more_keys, 4, "c");
+    assert_int_equal(read_value(&more_keys, SC_KIND_MAP, &arena, &value), SC_BAD_MODEL);
+    put_int(&of_floats, 2, SC_F32);
+    assert_int_equal(read_value(&of_floats, SC_KIND_MAP, &arena, &value), SC_UNSUPPORTED);
+    assert_int_equal(read_value(&none, SC_KIND_MAP, &arena, &value), SC_UNSUPPORTED);
+    assert_int_equal(read_value(&twice, SC_KIND_MAP, &arena, &value), SC_BAD_INPUT);
+    sc_arena_release(&arena);
+}
+
 static void bad_values_are_refused(void **state)
 {
     (void)state;
@@ -187,6 +256,8 @@ int main(void)
         cmocka_unit_test(sequences_of_tensors_are_read),
         cmocka_unit_test(empty_sequences_take_their_type_from_the_declaration),
         cmocka_unit_test(optionals_hold_one_value_or_none),
+        cmocka_unit_test(maps_are_read_and_written_in_the_order_of_their_keys),
+        cmocka_unit_test(maps_that_do_not_fit_are_refused),
         cmocka_unit_test(bad_values_are_refused),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(written_tensors_have_the_format_s_bytes),

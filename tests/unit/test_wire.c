@@ -211,6 +211,31 @@ static void sequences_and_optionals_survive(void **state)
     sc_arena_release(&arena);
 }
 
+static void maps_survive_in_order_and_are_refused_out_of_it(void **state)
+{
+    (void)state;
+    for (int ordered = 0; ordered < 2; ordered++) {
+        int64_t keys[] = {ordered ? -4 : 4, 3};
+        float numbers[] = {1, 2};
+        const int64_t two[] = {2};
+        struct sc_value items[] = {tensor_value(SC_I64, 1, two, keys), tensor_value(SC_F32, 1, two, numbers)};
+        struct sc_value map = {.kind = SC_KIND_MAP, .u.sequence = {.type = SC_F32, .n = 2, .items = items}};
+        const struct sc_value sent = {.kind = SC_KIND_SEQUENCE, .u.sequence = {.type = SC_F32, .n = 1, .items = &map}};
+        struct message message = written(&sent, 1);
+        struct sc_arena arena = {0};
+        struct sc_value got[MANY];
+        assert_int_equal(read_back(&message, &arena, got), ordered ? SC_OK : SC_PEER);
+        if (ordered) {
+            const struct sc_value *back = &got[0].u.sequence.items[0];
+            assert_true(sc_value_is_map(back));
+            assert_memory_equal(back->u.sequence.items[0].u.tensor.data, keys, sizeof keys);
+            assert_memory_equal(back->u.sequence.items[1].u.tensor.data, numbers, sizeof numbers);
+        }
+        free(message.buffer);
+        sc_arena_release(&arena);
+    }
+}
+
 static void what_cannot_travel_has_no_size(void **state)
 {
     (void)state;
@@ -285,7 +310,7 @@ static void wrong_tensors_are_refused(void **state)
 {
     (void)state;
     const size_t at = sc_wire_header_bytes(2), dims = at + sizeof(struct sc_wire_record);
-    REFUSED(at + offsetof(struct sc_wire_record, kind), uint8_t, SC_KIND_STATE, "kind 4");
+    REFUSED(at + offsetof(struct sc_wire_record, kind), uint8_t, SC_KIND_STATE, "kind 5");
     REFUSED(at + offsetof(struct sc_wire_record, kind), uint8_t, 200, "kind 200");
     REFUSED(at + offsetof(struct sc_wire_record, type), uint8_t, 0, "type 0");
     REFUSED(at + offsetof(struct sc_wire_record, type), uint8_t, SC_N_TYPES, "type");
@@ -439,6 +464,7 @@ int main(void)
         cmocka_unit_test(strided_tensors_arrive_dense),
         cmocka_unit_test(packed_tensors_stay_packed),
         cmocka_unit_test(sequences_and_optionals_survive),
+        cmocka_unit_test(maps_survive_in_order_and_are_refused_out_of_it),
         cmocka_unit_test(what_cannot_travel_has_no_size),
         cmocka_unit_test(wrong_headers_are_refused),
         cmocka_unit_test(wrong_tensors_are_refused),
