@@ -5,7 +5,9 @@
 static const struct sc_family_entry entries[] = {
     {"ArrayFeatureExtractor", sc_ops_ml_features},
     {"Binarizer", sc_ops_ml_features},
+    {"CastMap", sc_ops_ml_maps},
     {"CategoryMapper", sc_ops_ml_encoders},
+    {"DictVectorizer", sc_ops_ml_maps},
     {"FeatureVectorizer", sc_ops_ml_features},
     {"Imputer", sc_ops_ml_features},
     {"LabelEncoder", sc_ops_ml_encoders},
@@ -19,6 +21,7 @@ static const struct sc_family_entry entries[] = {
     {"TreeEnsemble", sc_ops_ml_tree_ensemble},
     {"TreeEnsembleClassifier", sc_ops_ml_tree_classic},
     {"TreeEnsembleRegressor", sc_ops_ml_tree_classic},
+    {"ZipMap", sc_ops_ml_maps},
 };
 
 const struct sc_family sc_family_ml = {"ml", SC_LENGTH(entries), entries};

@@ -8,6 +8,7 @@
 extern const struct sc_op sc_ops_ml_encoders[];
 extern const struct sc_op sc_ops_ml_features[];
 extern const struct sc_op sc_ops_ml_linear[];
+extern const struct sc_op sc_ops_ml_maps[];
 extern const struct sc_op sc_ops_ml_svm[];
 extern const struct sc_op sc_ops_ml_tree_classic[];
 extern const struct sc_op sc_ops_ml_tree_ensemble[];

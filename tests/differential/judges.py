@@ -24,12 +24,32 @@ def constant(name, value):
     return numpy_helper.from_array(np.asarray(value), name)
 
 
+def map_proto(value, name, type_name):
+    """Of {key: value}. The package's own helper takes no strings as values."""
+    kind = schema.numpy_type(schema.base(type_name))
+    proto = onnx.MapProto(name=name, key_type=onnx.TensorProto.INT64)
+    for key, each in value.items():
+        if isinstance(key, str):
+            proto.key_type = onnx.TensorProto.STRING
+            proto.string_keys.append(key.encode())
+        else:
+            proto.keys.append(key)
+        proto.values.tensor_values.append(constant("", np.asarray(each, kind)))
+    proto.values.elem_type = onnx.SequenceProto.TENSOR
+    return proto
+
+
 def proto_of(value, name, type_name):
     """A value as files hold it; without one, an empty optional."""
     if type_name.startswith("optional("):
         value = None if value is EMPTY else value
         kind = "SEQUENCE" if schema.inner(type_name).startswith("seq(") else "TENSOR"
         return numpy_helper.from_optional(value, name, onnx.OptionalProto.DataType.Value(kind))
+    if isinstance(value, dict):
+        return map_proto(value, name, type_name)
+    if type_name.startswith("seq(map("):
+        maps = [map_proto(each, "", type_name) for each in value]
+        return onnx.SequenceProto(name=name, elem_type=onnx.SequenceProto.MAP, map_values=maps)
     return numpy_helper.from_list(value, name) if isinstance(value, list) else constant(name, value)
 
 
@@ -66,7 +86,7 @@ def runtime(model, feeds):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return session.run(None, feeds)
+        return session.run(None, {name: plain(value) for name, value in feeds.items()})
     except Exception:  # its exceptions have no common class
         return None
 
@@ -83,11 +103,16 @@ def evaluator(model, feeds):
         return None
 
 
+def plain(value):
+    """As ONNX Runtime takes maps: of Python's own numbers."""
+    return {key: getattr(each, "item", lambda: each)() for key, each in value.items()} if isinstance(value, dict) else value
+
+
 def widened(value):
     """As the rules compute: floats in f64, everything else as it is."""
     if isinstance(value, list):
         return [widened(v) for v in value]
-    if value is None or value is EMPTY or value.dtype == object or value.dtype.kind in "biuc":
+    if isinstance(value, dict) or value is None or value is EMPTY or value.dtype == object or value.dtype.kind in "biuc":
         return value
     return value.astype(np.float64)
 
@@ -95,6 +120,8 @@ def widened(value):
 def rounded(value, type_name):
     if isinstance(value, list):
         return [rounded(v, type_name) for v in value]
+    if isinstance(value, dict):
+        return {key: rounded(v, type_name) for key, v in value.items()}
     if value is None:
         return None
     value = np.asarray(value)
@@ -122,6 +149,8 @@ def feeds_of(given):
 def has_type(value, kind):
     if value is None:
         return kind.startswith("optional(")
+    if "map(" in kind:
+        return isinstance(value, list)
     if isinstance(value, list):
         return "seq(" in kind and not any(v is None or isinstance(v, list) for v in value)
     return "seq(" not in kind and np.asarray(value).dtype == schema.numpy_type(schema.base(kind))

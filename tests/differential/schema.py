@@ -51,8 +51,8 @@ def element(name):
 
 
 def base(name):
-    """The element type: seq(tensor(float)) and tensor(float) -> float"""
-    return re.sub(r"^(seq\(|optional\(|tensor\()+", "", name).rstrip(")")
+    """The element type: seq(tensor(float)) and tensor(float) -> float; map(int64:float) -> float, that of its values"""
+    return re.sub(r"^(seq\(|optional\(|tensor\(|map\(\w+:)+", "", name).rstrip(")")
 
 
 def inner(name):
@@ -65,8 +65,11 @@ def type_proto(name):
     """Without dims."""
     if name.startswith("optional("):
         return helper.make_optional_type_proto(type_proto(inner(name)))
+    if name.startswith("map("):
+        key, value = name.removeprefix("map(").removesuffix(")").split(":")
+        return helper.make_map_type_proto(element(key), helper.make_tensor_type_proto(element(value), []))
     if name.startswith("seq("):
-        return helper.make_sequence_type_proto(type_proto(base(name)))
+        return helper.make_sequence_type_proto(type_proto(name[4:-1] if "map(" in name else base(name)))
     return helper.make_tensor_type_proto(element(name), None)
 
 

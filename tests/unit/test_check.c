@@ -88,9 +88,6 @@ static void operators_that_are_not_there_are_told_apart(void **state)
     op_open(&t, "org.example", "Add", 1);
     inputs(&t, 2, 1);
     refuses(&t, SC_UNSUPPORTED, "node 'n' (Add): operators of org.example are not supported");
-    op_open(&t, "ai.onnx.ml", "ZipMap", 1);
-    inputs(&t, 1, 1);
-    refuses(&t, SC_UNSUPPORTED, "node 'n' (ZipMap): version 1 of this operator of ai.onnx.ml is not supported");
 }
 
 static void bodies_are_checked_too(void **state)
