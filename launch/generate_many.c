@@ -78,8 +78,7 @@ static enum sc_status add_timings(const struct sc_request *request, struct sc_js
     SC_TRY(sc_json_add_real(timings, "prompt_ms", prompt));
     SC_TRY(sc_json_add_real(timings, "predicted_ms", made));
     SC_TRY(sc_json_add_real(timings, "prompt_per_second", prompt > 0 ? (double)request->n_prompt * 1e3 / prompt : 0));
-    return sc_json_add_real(
-        timings, "predicted_per_second", made > 0 ? (double)(request->n_made - 1) * 1e3 / made : 0);
+    return sc_json_add_real(timings, "predicted_per_second", made > 0 ? (double)(request->n_made - 1) * 1e3 / made : 0);
 }
 
 static enum sc_status describe(struct line *line, int64_t index, struct sc_json *object)
@@ -93,8 +92,8 @@ static enum sc_status describe(struct line *line, int64_t index, struct sc_json 
     if (request->stop == SC_STOP_ERROR) {
         SC_TRY(sc_json_add_text(object, "error", request->error.text));
     }
-    SC_TRY(sc_tokenizer_decode(line->many->of->tokenizer, line->made, (size_t)request->n_made, true, &line->arena, &text,
-        &bytes));
+    SC_TRY(sc_tokenizer_decode(
+        line->many->of->tokenizer, line->made, (size_t)request->n_made, true, &line->arena, &text, &bytes));
     SC_TRY(sc_json_add_text(object, "text", text));
     SC_TRY(sc_json_add(object, "tokens", true, &tokens));
     for (int64_t t = 0; t < request->n_made; t++) {
@@ -168,8 +167,7 @@ static enum sc_status encode(struct many *many, struct line *line)
     const struct sc_prompt *prompt = line->prompt;
     size_t n;
     int64_t *ids;
-    SC_TRY(sc_tokenizer_encode(
-        many->of->tokenizer, prompt->text, prompt->text_bytes, true, &line->arena, &n, &ids));
+    SC_TRY(sc_tokenizer_encode(many->of->tokenizer, prompt->text, prompt->text_bytes, true, &line->arena, &n, &ids));
     line->request = (struct sc_request){.prompt = ids,
         .n_prompt = (int64_t)n,
         .n_predict = prompt->n_predict,

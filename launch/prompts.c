@@ -54,8 +54,7 @@ static bool fits(const struct sc_json *value, enum kind kind)
 }
 
 /* Copied: the document does not stay. */
-static enum sc_status keep_text(
-    struct sc_arena *arena, const struct sc_json *value, const char **text, size_t *bytes)
+static enum sc_status keep_text(struct sc_arena *arena, const struct sc_json *value, const char **text, size_t *bytes)
 {
     const char *from = sc_json_text(value, bytes);
     char *copy = sc_arena_alloc(arena, *bytes + 1);

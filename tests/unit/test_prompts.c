@@ -23,10 +23,11 @@ static struct sc_prompt *read_lines(struct sc_arena *arena, const char *text, si
 static void a_line_says_what_differs_from_the_options(void **state)
 {
     (void)state;
-    static const char text[] = "{\"prompt\": \"one\"}\r\n\n  \n"
-                               "{\"prompt\": \"t\\u0000o\", \"id\": \"x\", \"max_tokens\": 4, \"temperature\": 1, \"top_k\": "
-                               "5, \"top_p\": 0.25, \"min_p\": 0.125, \"repeat_penalty\": 1.5, \"ignore_eos\": true}\n"
-                               "{\"prompt\": \"three\", \"n_predict\": 0, \"seed\": 5}";
+    static const char text[] =
+        "{\"prompt\": \"one\"}\r\n\n  \n"
+        "{\"prompt\": \"t\\u0000o\", \"id\": \"x\", \"max_tokens\": 4, \"temperature\": 1, \"top_k\": "
+        "5, \"top_p\": 0.25, \"min_p\": 0.125, \"repeat_penalty\": 1.5, \"ignore_eos\": true}\n"
+        "{\"prompt\": \"three\", \"n_predict\": 0, \"seed\": 5}";
     struct sc_arena arena = {0};
     const struct sc_prompt *p = read_lines(&arena, text, sizeof text - 1, 3);
     assert_int_equal(p[0].line, 1);
@@ -54,11 +55,13 @@ static void a_bad_line_says_its_number_and_costs_itself_alone(void **state)
     (void)state;
     static const struct {
         const char *line, *why;
-    } bad[] = {{"what", "line 2: JSON"}, {"7", "line 2: "}, {"[]", "line 2: not an object"}, {"{}", "'prompt' is missing"},
-        {"{\"prompt\": 1}", "'prompt' is not a text"}, {"{\"prompt\": \"x\", \"seed\": 1.5}", "'seed' is not a whole number"},
+    } bad[] = {{"what", "line 2: JSON"}, {"7", "line 2: "}, {"[]", "line 2: not an object"},
+        {"{}", "'prompt' is missing"}, {"{\"prompt\": 1}", "'prompt' is not a text"},
+        {"{\"prompt\": \"x\", \"seed\": 1.5}", "'seed' is not a whole number"},
         {"{\"prompt\": \"x\", \"top_p\": \"1\"}", "'top_p' is not a number"},
         {"{\"prompt\": \"x\", \"ignore_eos\": 1}", "'ignore_eos' is not true or false"},
-        {"{\"prompt\": \"x\", \"n_predict\": -1}", "negative"}, {"{\"prompt\": \"x\", \"topk\": 1}", "unknown field 'topk'"},
+        {"{\"prompt\": \"x\", \"n_predict\": -1}", "negative"},
+        {"{\"prompt\": \"x\", \"topk\": 1}", "unknown field 'topk'"},
         {"{\"prompt\": \"x\", \"temperature\": -1}", "temperature is -1"}, {"{\"prompt\": \"\xff\"}", "line 2: JSON"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[256];
