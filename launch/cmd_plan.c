@@ -141,7 +141,6 @@ static enum sc_status plan(struct sc_planner_run *run)
         .plan_path = sc_options_text(options, "plan"),
         .random = sc_options_given(options, "random-plan"),
         .random_seed = (uint64_t)sc_options_int(options, "random-plan"),
-        .memory_bytes = sc_options_int(options, "memory"),
         .n_slots = 1,
         .context = sc_options_int(options, "ctx")};
     struct sc_fact *inputs, *facts;
@@ -152,9 +151,14 @@ static enum sc_status plan(struct sc_planner_run *run)
         planning.n_ranks = run->model->n_file_nodes; /* one for each stage that it asks for */
     }
     bool *given = sc_arena_array(&run->arena, (size_t)run->model->graph->n_inputs + 1, sizeof *given);
-    if (!given) {
+    int64_t *memory = sc_arena_array(&run->arena, (size_t)planning.n_ranks, sizeof *memory);
+    if (!given || !memory) {
         return SC_NO_MEMORY;
     }
+    for (int r = 0; r < planning.n_ranks; r++) {
+        memory[r] = sc_options_int(options, "memory");
+    }
+    planning.memory = memory;
     const char *override = sc_options_text(options, "override");
     SC_TRY(override ? sc_pass_name_given(run->model->graph, override, given) : SC_OK);
     SC_TRY(sc_decode_rewrite(run->model, given, &run->n_pairs, &run->pairs));

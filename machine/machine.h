@@ -14,7 +14,7 @@ struct sc_share {
     int n_cpus;
     int *cpus; /* in the arena given to sc_machine_share, ascending by place in the topology */
     int numa_node; /* OS index; -1 when the share spans several or the machine has none */
-    int64_t memory_bytes; /* this rank's part of the memory that its domain has */
+    int64_t memory_bytes; /* this rank's part of the memory that its domain has, or that control groups grant */
     bool overlapped; /* more local ranks than cores: CPUs are shared, threads are not bound */
 };
 
@@ -28,6 +28,11 @@ struct sc_machine;
  * A machine may be read by several threads. */
 enum sc_status sc_machine_discover(const char *xml, struct sc_machine **machine);
 void sc_machine_free(struct sc_machine *machine);
+
+/* The least memory that a control group (version 1 or 2) over this process grants, in bytes; 0: none limits it.
+ *   groups   where the groups of this process are listed; NULL: /proc/self/cgroup
+ *   root     where their files are; NULL: /sys/fs/cgroup */
+int64_t sc_machine_group_memory(const char *groups, const char *root);
 
 /* Widens a binding handed down by a launcher (one core per rank) to the rank's share of the node. keep: the share is
  * the present binding of the calling thread. Ranks are spread over domains by the number of their cores; no rank spans

@@ -3,6 +3,7 @@
  * and improved by moves. Caps on the slowest stage, from just over the bound upwards, keep the programme small. Where
  * the graph has few downsets, all partitions are searched with what was found as the cap. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "partitioner/cut_parts.h"
@@ -205,7 +206,8 @@ static enum sc_status solve_downsets(struct solver *solver)
 
 static enum sc_status nothing_fits(const struct solver *solver)
 {
-    int64_t least = INT64_MAX, limit = 0;
+    int64_t least = INT64_MAX, limit = 0, lowest = INT64_MAX;
+    char from[32] = "";
     for (int o = 0; o < SC_ORDER_N && solver->orders[o]; o++) {
         int64_t bytes = 0;
         SC_TRY(sc_slice_memory(solver->units, solver->orders[o], solver->n_stages, &bytes));
@@ -214,10 +216,14 @@ static enum sc_status nothing_fits(const struct solver *solver)
     for (int k = 0; k < solver->n_stages && solver->units->problem->memory_limit; k++) {
         const int64_t stage = solver->units->problem->memory_limit[k];
         limit = stage > limit ? stage : limit;
+        lowest = stage < lowest ? stage : lowest;
+    }
+    if (lowest < limit) {
+        snprintf(from, sizeof from, "%lld to ", (long long)lowest);
     }
     return sc_fail(SC_LIMIT,
-        "no cut into %s%d stages fits into memory: the limit of a stage is %lld bytes, %lld bytes for each would do",
-        solver->exact ? "" : "up to ", solver->n_stages, (long long)limit, (long long)least);
+        "no cut into %s%d stages fits into memory: the limit of a stage is %s%lld bytes, %lld bytes for each would do",
+        solver->exact ? "" : "up to ", solver->n_stages, from, (long long)limit, (long long)least);
 }
 
 static enum sc_status solve(const struct sc_cut_problem *problem, struct sc_arena *arena, struct sc_cut_result *result)

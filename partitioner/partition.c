@@ -24,17 +24,28 @@ struct partition {
     struct sc_plan *plan;
 };
 
+/* Stage k runs on rank k. Which of more stages than ranks share one is not known yet: then the least memory counts, shared
+ * out. */
+static void set_limits(struct partition *p, int n)
+{
+    const int n_ranks = p->options->n_ranks, per_rank = (n + n_ranks - 1) / n_ranks;
+    const int64_t *memory = p->options->memory;
+    int64_t least = 0;
+    for (int r = 0; memory && r < n_ranks; r++) {
+        least = memory[r] > 0 && (least == 0 || memory[r] < least) ? memory[r] : least;
+    }
+    least = least > 0 && least < per_rank ? 1 : least / per_rank; /* 0 would be no limit */
+    for (int k = 0; k < n; k++) {
+        p->limits[k] = n <= n_ranks && memory ? memory[k] : least;
+    }
+}
+
 /* A cut into at most n stages (exact: exactly). */
 static enum sc_status cut(struct partition *p, int n, int *stage_of, struct sc_cut_result *result)
 {
-    const int n_ranks = p->options->n_ranks;
-    const int per_rank = n > n_ranks ? (n + n_ranks - 1) / n_ranks : 1;
-    for (int k = 0; k < n; k++) {
-        p->limits[k] = p->options->memory_per_rank > 0 ? p->options->memory_per_rank / per_rank : 0;
-        p->limits[k] += p->options->memory_per_rank > 0 && !p->limits[k]; /* 0 would be no limit */
-    }
+    set_limits(p, n);
     p->problem.n_stages = n;
-    p->problem.memory_limit = p->options->memory_per_rank > 0 ? p->limits : NULL;
+    p->problem.memory_limit = p->options->memory ? p->limits : NULL;
     p->problem.latency = p->options->latency;
     p->problem.exact_stages = p->options->exact;
     p->problem.fewer = p->options->fewer;
@@ -158,7 +169,7 @@ static enum sc_status place_stages(struct partition *p)
         edges[k] = (struct sc_cut_edge){k, k + 1};
     }
     for (int r = 0; r < p->options->n_ranks; r++) {
-        limits[r] = p->options->memory_per_rank;
+        limits[r] = p->options->memory ? p->options->memory[r] : 0;
     }
     const struct sc_cut_problem problem = {.n_nodes = n,
         .n_edges = n - 1,

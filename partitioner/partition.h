@@ -14,7 +14,7 @@ struct sc_partition_options {
     bool random; /* a random plan of exactly n_stages (or n_ranks) stages by seed, for tests */
     uint64_t seed;
     bool latency; /* minimise the sum of the stages */
-    int64_t memory_per_rank; /* bytes for weights and state; 0: not limited */
+    const int64_t *memory; /* by rank: bytes for weights and state, 0: not limited; NULL: none is */
     struct sc_cost_options costs;
     const struct sc_kernels *kernels; /* to ask operators for packed bytes; NULL: not asked, they count as 0 */
 };

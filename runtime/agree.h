@@ -9,6 +9,12 @@
  * ranks. Collective; all ranks succeed or fail together. */
 enum sc_status sc_session_agree(struct sc_session *session);
 
+/* What each rank may use goes to rank 0, which plans by it: --memory of that rank, else its share of its host. Collective. */
+enum sc_status sc_session_gather_memory(struct sc_session *session);
+
+/* Whether this rank's stages fit into what it may use; SC_LIMIT says what is needed and what is there. */
+enum sc_status sc_session_check_memory(const struct sc_session *session);
+
 /* Rank 0: facts at planning dims, then the plan, made or read. */
 enum sc_status sc_session_make_plan(struct sc_session *session);
 

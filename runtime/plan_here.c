@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan of a session, on rank 0. */
+#include "partitioner/report.h"
 #include "runtime/agree.h"
 #include "runtime/planning.h"
 #include "runtime/stage.h"
@@ -17,6 +18,42 @@ static enum sc_status check_ranks(const struct sc_session *session)
     return SC_OK;
 }
 
+static int64_t usable_bytes(const struct sc_session *session)
+{
+    return session->options.memory_bytes > 0 ? session->options.memory_bytes : session->share.memory_bytes;
+}
+
+enum sc_status sc_session_gather_memory(struct sc_session *session)
+{
+    const int64_t mine = usable_bytes(session);
+    session->memory = sc_arena_array(&session->arena, (size_t)sc_world_size(session->world), sizeof *session->memory);
+    SC_TRY(sc_world_agree(session->world, session->memory ? SC_OK : SC_NO_MEMORY));
+    return sc_world_gather(session->world, &mine, sizeof mine, session->memory);
+}
+
+enum sc_status sc_session_check_memory(const struct sc_session *session)
+{
+    int64_t weights = 0, caches = 0, activations = 0;
+    char text[5][32];
+    for (int s = 0; s < session->plan->n_stages; s++) {
+        const struct sc_plan_stage *stage = &session->plan->stages[s];
+        if (stage->ranks[0] ==
+            sc_world_rank(session->world)) { /* what is packed takes the place of what is in the file */
+            weights += stage->packed_bytes > stage->weight_bytes ? stage->packed_bytes : stage->weight_bytes;
+            caches += stage->state_bytes;
+            activations += stage->activation_bytes;
+        }
+    }
+    const int64_t need = weights + caches + activations, have = usable_bytes(session);
+    if (have <= 0 || need <= have) {
+        return SC_OK;
+    }
+    return sc_fail(SC_LIMIT, "'%s': this rank needs %s of memory (weights %s, caches %s, activations %s) and has %s",
+        session->model->path, sc_bytes_text(need, text[0], sizeof text[0]),
+        sc_bytes_text(weights, text[1], sizeof text[1]), sc_bytes_text(caches, text[2], sizeof text[2]),
+        sc_bytes_text(activations, text[3], sizeof text[3]), sc_bytes_text(have, text[4], sizeof text[4]));
+}
+
 enum sc_status sc_session_make_plan(struct sc_session *session)
 {
     const struct sc_session_options *options = &session->options;
@@ -30,7 +67,7 @@ enum sc_status sc_session_make_plan(struct sc_session *session)
         .plan_path = options->plan_path,
         .random = options->random_plan,
         .random_seed = options->plan_seed,
-        .memory_bytes = options->memory_bytes > 0 ? options->memory_bytes : session->share.memory_bytes,
+        .memory = session->memory,
         .n_slots = options->n_slots,
         .context = options->context,
         .n_pages = options->n_pages,

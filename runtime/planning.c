@@ -163,7 +163,7 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     options.fewer = planning->fewer;
     options.random = planning->random;
     options.seed = planning->random_seed;
-    options.memory_per_rank = planning->memory_bytes;
+    options.memory = planning->memory;
     options.costs.groups = groups;
     options.costs.state_bytes = state_bytes;
     options.costs.is_state = is_state;

@@ -14,7 +14,7 @@ struct sc_planning {
     const char *plan_path; /* read from here; NULL: made */
     bool random;
     uint64_t random_seed;
-    int64_t memory_bytes; /* of each rank; 0: not limited */
+    const int64_t *memory; /* bytes of each rank, 0: not limited; NULL: none is */
     int n_slots;
     int64_t context;
     int64_t n_pages; /* of the caches; 0: enough for all slots */

@@ -85,6 +85,10 @@ static enum sc_status make_team(struct sc_session *session)
     /* without a launcher a binding is the user's own: a taskset around the program */
     const bool keep = session->options.keep_binding || !sc_world_launched();
     SC_TRY(sc_machine_share(session->machine, seat, n_seats, keep, &session->arena, &session->share));
+    const int64_t granted = sc_machine_group_memory(NULL, NULL) / n_seats; /* to all ranks of the host together */
+    if (granted > 0 && (session->share.memory_bytes <= 0 || granted < session->share.memory_bytes)) {
+        session->share.memory_bytes = granted;
+    }
     const int wanted = session->options.n_threads > 0 ? session->options.n_threads : session->share.n_cpus;
     const struct sc_team_options team = {
         .n_workers = wanted > 0 ? wanted : 1, .on_start = bind_worker, .on_start_arg = session};
@@ -169,6 +173,7 @@ static enum sc_status open_session(struct sc_session *session)
     SC_TRY(sc_session_agree(session));
     SC_TRY(sc_session_share_inputs(session));
     SC_TRY(sc_world_agree(world, prepare(session)));
+    SC_TRY(sc_session_gather_memory(session));
     enum sc_status status = SC_OK;
     if (sc_world_rank(world) == 0) {
         status = sc_session_read_defaults(session);
@@ -176,6 +181,7 @@ static enum sc_status open_session(struct sc_session *session)
     }
     SC_TRY(sc_world_agree(world, status));
     SC_TRY(sc_session_share_plan(session));
+    SC_TRY(sc_world_agree(world, sc_session_check_memory(session)));
     return sc_session_lay_out(session);
 }
 

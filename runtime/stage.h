@@ -68,6 +68,7 @@ struct sc_session {
     const struct sc_kernels *kernels;
     struct sc_machine *machine;
     struct sc_share share;
+    int64_t *memory; /* rank 0: what each rank may use */
     struct sc_binding *binding; /* of the thread that opened the session, given back at the end; NULL: not known */
     struct sc_team *team;
     struct sc_activity activity;

@@ -106,13 +106,36 @@ static void weight_of_two_stages_counts_in_both(void **state)
     assert_int_equal(partition(&f, &options, &plan), SC_OK);
     assert_int_equal(plan->stages[0].weight_bytes + plan->stages[1].weight_bytes, 120);
     sc_plan_free(plan);
-    options.memory_per_rank = 79;
+    options.memory = (const int64_t[]){79, 79};
     assert_int_equal(partition(&f, &options, &plan), SC_LIMIT);
     assert_string_equal(sc_error_last()->text,
         "no cut into 2 stages fits into memory: the limit of a stage is 79 bytes, 80 bytes for each would do");
-    options.memory_per_rank = 80;
+    options.memory = (const int64_t[]){80, 80};
     assert_int_equal(partition(&f, &options, &plan), SC_OK);
     sc_plan_free(plan);
+}
+
+static void each_rank_has_its_own_memory(void **state)
+{
+    (void)state;
+    static struct fixture_model f;
+    fixture_model(&f, "a = Foo x w1;b = Foo a w2;c = Foo b w1 w1");
+    struct sc_partition_options options = simple_options(2);
+    options.exact = true;
+    options.n_stages = 2;
+    options.memory = (const int64_t[]){80, 40};
+    struct sc_plan *plan = NULL;
+    assert_int_equal(partition(&f, &options, &plan), SC_OK);
+    assert_true(plan->stages[0].weight_bytes <= 80 && plan->stages[1].weight_bytes <= 40);
+    sc_plan_free(plan);
+    options.memory = (const int64_t[]){40, 80};
+    assert_int_equal(partition(&f, &options, &plan), SC_OK);
+    assert_true(plan->stages[0].weight_bytes <= 40 && plan->stages[1].weight_bytes <= 80);
+    sc_plan_free(plan);
+    options.memory = (const int64_t[]){40, 79};
+    assert_int_equal(partition(&f, &options, &plan), SC_LIMIT);
+    assert_string_equal(sc_error_last()->text,
+        "no cut into 2 stages fits into memory: the limit of a stage is 40 to 79 bytes, 80 bytes for each would do");
 }
 
 static void state_counts_as_memory(void **state)
@@ -123,7 +146,7 @@ static void state_counts_as_memory(void **state)
     static const int64_t state_bytes[] = {100, 0, 0, 0, 0, 100};
     struct sc_partition_options options = simple_options(2);
     options.costs.state_bytes = state_bytes;
-    options.memory_per_rank = 199;
+    options.memory = (const int64_t[]){199, 199};
     struct sc_plan *plan = NULL;
     assert_int_equal(partition(&f, &options, &plan), SC_OK);
     assert_int_equal(plan->stages[0].state_bytes, 100);
@@ -315,6 +338,7 @@ int main(void)
         cmocka_unit_test(arithmetic_or_traffic_whichever_is_longer),
         cmocka_unit_test(unknown_dims_count_as_one),
         cmocka_unit_test(weight_of_two_stages_counts_in_both),
+        cmocka_unit_test(each_rank_has_its_own_memory),
         cmocka_unit_test(state_counts_as_memory),
         cmocka_unit_test(groups_and_nodes_of_one_file_node_stay_together),
         cmocka_unit_test(removed_nodes_have_no_stage),

@@ -186,7 +186,8 @@ static void a_model_that_does_not_fit_is_refused(void **state)
     (void)state;
     struct fixture f;
     open_fixture(&f, SHAKESPEARE, 2);
-    f.planning.memory_bytes = 1 << 20;
+    const int64_t memory[2] = {1 << 20, 1 << 20};
+    f.planning.memory = memory;
     assert_fails(SC_LIMIT, "memory", sc_planning_make(f.model, &f.planning, f.is_state, &f.arena, &f.facts, &f.plan));
     assert_null(f.plan);
     close_fixture(&f);
