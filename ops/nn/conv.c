@@ -212,7 +212,7 @@ static void cost_conv(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define CONV(version)                                                                                                  \
     {                                                                                                                  \
-        .domain = "", .name = "Conv", .since = (version), .flags = SC_OP_PURE, .params = sc_conv_params,               \
+        .domain = "", .name = "Conv", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = sc_conv_params, \
         .infer = sc_conv_infer, .prepare = prepare_conv, .pack = pack_conv, .scratch = scratch_conv, .run = run_conv,  \
         .cost = cost_conv                                                                                              \
     }

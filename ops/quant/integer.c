@@ -203,7 +203,7 @@ static void cost_integer(const struct sc_infer *infer, struct sc_cost *cost)
 
 #define ROW(op, version, params_fn)                                                                                    \
     {                                                                                                                  \
-        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE, .params = params_fn,                       \
+        .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_fn,         \
         .infer = infer_integer, .prepare = prepare_integer, .pack = pack_integer, .scratch = scratch_integer,          \
         .resolve = resolve_integer, .run = run_integer, .cost = cost_integer                                           \
     }
