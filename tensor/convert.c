@@ -210,7 +210,36 @@ static void store_floats(enum sc_type type, const union tile *tile, int n, void 
     }
 }
 
-/* Pairs between f32 and the 16-bit floats. */
+/* Whole numbers to f32, rounded once as by way of nothing wider. */
+static bool widen_whole(enum sc_type type, const void *from, float *to, int64_t n)
+{
+    switch (type) {
+    case SC_I32:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = (float)((const int32_t *)from)[i];
+        }
+        return true;
+    case SC_I64:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = (float)((const int64_t *)from)[i];
+        }
+        return true;
+    case SC_U8:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = (float)((const uint8_t *)from)[i];
+        }
+        return true;
+    case SC_I8:
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = (float)((const int8_t *)from)[i];
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Pairs of f32 and the 16-bit floats, and what is common to f32. */
 static bool convert_directly(enum sc_type from_type, const void *from, enum sc_type to_type, void *to, int64_t n)
 {
     if (from_type == SC_F32 && to_type == SC_F16) {
@@ -230,7 +259,7 @@ static bool convert_directly(enum sc_type from_type, const void *from, enum sc_t
             ((float *)to)[i] = sc_bf16_to_f32(((const uint16_t *)from)[i]);
         }
     } else {
-        return false;
+        return to_type == SC_F32 && widen_whole(from_type, from, to, n);
     }
     return true;
 }

@@ -149,11 +149,14 @@ void K(shift_sums)(const struct sc_sum_shift *s, int32_t *c, int64_t n)
 }
 
 /* A loop that compilers turn into vectors; the steps are constants of each call. */
-SC_INLINE void to_bytes(const struct sc_byte_rounding *r, const int32_t *sums, int64_t n, uint8_t *y, const int step)
+SC_INLINE void to_bytes(
+    const struct sc_byte_rounding *r, const int32_t *restrict sums, int64_t n, uint8_t *restrict y, const int step)
 {
     const double low = r->is_signed ? -128.0 : 0.0, high = r->is_signed ? 127.0 : 255.0;
+    const double bias = r->bias, zero = r->zero, one = r->factors[0];
+    const double *restrict factors = r->factors;
     for (int64_t i = 0; i < n; i++) {
-        double value = rint(((double)sums[i] + r->bias) * r->factors[i * step]) + r->zero;
+        double value = rint(((double)sums[i] + bias) * (step ? factors[i] : one)) + zero;
         value = value >= low ? value : low; /* NaN too */
         value = value <= high ? value : high;
         y[i] = (uint8_t)(int32_t)value;
@@ -162,6 +165,9 @@ SC_INLINE void to_bytes(const struct sc_byte_rounding *r, const int32_t *sums, i
 
 void K(sums_to_bytes)(const struct sc_byte_rounding *r, const int32_t *sums, int64_t n, uint8_t *y)
 {
+    if (n <= 0) {
+        return;
+    }
     if (r->factor_step == 0) {
         to_bytes(r, sums, n, y, 0);
     } else {
@@ -169,65 +175,65 @@ void K(sums_to_bytes)(const struct sc_byte_rounding *r, const int32_t *sums, int
     }
 }
 
-SC_INLINE float zero_of(const struct sc_byte_scale *s, int64_t i, const int is_signed)
+SC_INLINE float zero_of(const uint8_t *zeros, int64_t i, const int is_signed)
 {
-    if (s->zeros == NULL) {
-        return 0.0f;
-    }
-    return is_signed ? (float)(int8_t)s->zeros[i] : (float)s->zeros[i];
+    return is_signed ? (float)(int8_t)zeros[i] : (float)zeros[i];
 }
 
-SC_INLINE void from_floats(
-    const float *x, const struct sc_byte_scale *s, int64_t n, uint8_t *y, const int step, const int is_signed)
+SC_INLINE void from_floats(const float *restrict x, const struct sc_byte_scale *s, int64_t n, uint8_t *restrict y,
+    const int step, const int is_signed)
 {
+    static const uint8_t none[1] = {0};
     const float low = is_signed ? -128.0f : 0.0f, high = is_signed ? 127.0f : 255.0f;
-    const float one = s->scales[0], zero = zero_of(s, 0, is_signed);
+    const float *restrict scales = s->scales;
+    const uint8_t *restrict zeros = s->zeros != NULL ? s->zeros : none;
+    const float scale = scales[0], zero = zero_of(zeros, 0, is_signed);
     for (int64_t i = 0; i < n; i++) {
-        float value = step ? rintf(x[i] / s->scales[i]) + zero_of(s, i, is_signed) : rintf(x[i] / one) + zero;
+        float value = rintf(x[i] / (step ? scales[i] : scale)) + (step == 2 ? zero_of(zeros, i, is_signed) : zero);
         value = value >= low ? value : low; /* NaN too */
         value = value <= high ? value : high;
         y[i] = (uint8_t)(int32_t)value;
     }
 }
 
-SC_INLINE void to_floats(
-    const uint8_t *x, const struct sc_byte_scale *s, int64_t n, float *y, const int step, const int is_signed)
+SC_INLINE void to_floats(const uint8_t *restrict x, const struct sc_byte_scale *s, int64_t n, float *restrict y,
+    const int step, const int is_signed)
 {
-    const float one = s->scales[0], zero = zero_of(s, 0, is_signed);
+    static const uint8_t none[1] = {0};
+    const float *restrict scales = s->scales;
+    const uint8_t *restrict zeros = s->zeros != NULL ? s->zeros : none;
+    const float scale = scales[0], zero = zero_of(zeros, 0, is_signed);
     for (int64_t i = 0; i < n; i++) {
-        const float value = is_signed ? (float)(int8_t)x[i] : (float)x[i];
-        y[i] = step ? (value - zero_of(s, i, is_signed)) * s->scales[i] : (value - zero) * one;
+        y[i] =
+            (zero_of(x, i, is_signed) - (step == 2 ? zero_of(zeros, i, is_signed) : zero)) * (step ? scales[i] : scale);
     }
 }
 
-/* Each case is a loop of its own, which compilers turn into vectors. */
-#define EACH_CASE(fn, ...)                                                                                             \
-    switch (2 * s->step + s->is_signed) {                                                                              \
+/* Each case is a loop of its own, which compilers turn into vectors: one scale, many, and many zero points too. */
+#define EACH_CASE(fn)                                                                                                  \
+    switch (s->step == 0 ? 0 : s->zeros == NULL ? 1 : 2) {                                                             \
     case 0:                                                                                                            \
-        fn(__VA_ARGS__, 0, 0);                                                                                         \
+        (s->is_signed ? fn(x, s, n, y, 0, 1) : fn(x, s, n, y, 0, 0));                                                  \
         break;                                                                                                         \
     case 1:                                                                                                            \
-        fn(__VA_ARGS__, 0, 1);                                                                                         \
-        break;                                                                                                         \
-    case 2:                                                                                                            \
-        fn(__VA_ARGS__, 1, 0);                                                                                         \
+        (s->is_signed ? fn(x, s, n, y, 1, 1) : fn(x, s, n, y, 1, 0));                                                  \
         break;                                                                                                         \
     default:                                                                                                           \
-        fn(__VA_ARGS__, 1, 1);                                                                                         \
+        (s->is_signed ? fn(x, s, n, y, 2, 1) : fn(x, s, n, y, 2, 0));                                                  \
         break;                                                                                                         \
     }
 
 void K(floats_to_bytes)(const float *x, const struct sc_byte_scale *s, int64_t n, uint8_t *y)
 {
     if (n > 0) {
-        EACH_CASE(from_floats, x, s, n, y)
+        EACH_CASE(from_floats)
     }
 }
 
 void K(bytes_to_floats)(const uint8_t *x, const struct sc_byte_scale *s, int64_t n, float *y)
 {
     if (n > 0) {
-        EACH_CASE(to_floats, x, s, n, y)
+        EACH_CASE(to_floats)
     }
 }
 

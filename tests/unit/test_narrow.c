@@ -235,6 +235,14 @@ static void wide_integers_are_rounded_once(void **state)
     for (int i = 0; i < 5; i++) {
         assert_true(f32[i] == (float)wide[i]);
     }
+    const int32_t words[] = {16777217, INT32_MIN, -5}; /* 2^24 + 1 ties to even */
+    sc_convert(SC_I32, words, SC_F32, f32, 3, 0);
+    assert_true(f32[0] == 16777216.0F && f32[1] == -2147483648.0F && f32[2] == -5.0F);
+    const uint8_t bytes[] = {0, 127, 128, 255};
+    sc_convert(SC_U8, bytes, SC_F32, f32, 4, 0);
+    assert_true(f32[0] == 0 && f32[1] == 127 && f32[2] == 128 && f32[3] == 255);
+    sc_convert(SC_I8, bytes, SC_F32, f32, 4, 0);
+    assert_true(f32[0] == 0 && f32[1] == 127 && f32[2] == -128 && f32[3] == -1);
     sc_convert(SC_U64, unsigned_wide, SC_F32, f32, 2, 0);
     assert_true(f32[0] == (float)unsigned_wide[0] && f32[1] == (float)unsigned_wide[1]);
     const int64_t tie[] = {((int64_t)1 << 60) + ((int64_t)1 << 52) + 1}; /* just above half a unit of bf16 */
