@@ -23,17 +23,82 @@ static const char *domain_name(const struct sc_schema *schema)
     return schema->domain[0] ? schema->domain : "ai.onnx";
 }
 
-/* One operator: its versions, those that run without a mark, the others in parentheses. */
+/* The kinds of element types, by how the names of types begin; the first that fits. */
+static const struct {
+    const char *begins, *kind;
+} kinds[] = {
+    {"float16", "float"},
+    {"float8", "float8"},
+    {"float4", "float4/6"},
+    {"float6", "float4/6"},
+    {"float", "float"},
+    {"double", "float"},
+    {"bfloat16", "bfloat16"},
+    {"int2", "int2/4"},
+    {"int4", "int2/4"},
+    {"uint2", "int2/4"},
+    {"uint4", "int2/4"},
+    {"int", "int"},
+    {"uint", "int"},
+    {"bool", "bool"},
+    {"string", "string"},
+    {"complex", "complex"},
+    {"seq(", "sequence"},
+    {"optional(", "optional"},
+    {"map(", "map"},
+};
+
+/* Whether a list of types, "T=float,double T1=int64", has one of this kind. */
+static bool has_kind(const char *types, const char *kind)
+{
+    const int n = sizeof kinds / sizeof kinds[0];
+    for (const char *at = types; at && *at; at = strpbrk(at, "=,") ? strpbrk(at, "=,") + 1 : NULL) {
+        int k = 0;
+        while (k < n && strncmp(at, kinds[k].begins, strlen(kinds[k].begins)) != 0) {
+            k++;
+        }
+        if (k < n && strcmp(kinds[k].kind, kind) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_kinds(const char *types)
+{
+    static const char *const all[] = {"float", "bfloat16", "float8", "float4/6", "int", "int2/4", "bool", "string",
+        "complex", "sequence", "optional", "map"};
+    int printed = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (has_kind(types, all[i])) {
+            printed += printf("%s%s", printed ? " " : "", all[i]);
+        }
+    }
+    printf("%*s", printed < 40 ? 40 - printed : 1, "");
+}
+
+/* What runs a version: a kernel of ours; and whether the clause has a body of other operators, which would do as well. */
+static void print_means(const struct sc_schema *schema)
+{
+    const struct sc_op *op = sc_op_find(schema->domain, schema->name, schema->since);
+    printf("%s", op ? "kernel" : "none");
+    printf("%s%s", schema->function ? ", function" : "", schema->deprecated ? ", deprecated" : "");
+}
+
+/* One operator: its versions, those that do not run in parentheses, and what the newest is. */
 static int print_row(const struct sc_schema *first, int n)
 {
-    int n_supported = 0;
+    int n_supported = 0, printed = 0;
     printf("%-24s %-28s", domain_name(first), first->name);
     for (int i = 0; i < n; i++) {
         const bool runs = supported(&first[i]);
         n_supported += runs;
-        printf(runs ? " %d" : " (%d)", first[i].since);
+        printed += printf(runs ? " %d" : " (%d)", first[i].since);
     }
-    printf("%s\n", first[n - 1].deprecated ? "  deprecated" : first[n - 1].function ? "  function" : "");
+    printf("%*s", printed < 30 ? 30 - printed : 1, "");
+    print_kinds(first[n - 1].types);
+    print_means(&first[n - 1]);
+    printf("\n");
     return n_supported;
 }
 
@@ -46,12 +111,15 @@ static void print_columns(const char *title, const char *columns)
 
 static void print_schema(const struct sc_schema *schema)
 {
-    printf("%s %s-%d%s%s%s\n", domain_name(schema), schema->name, schema->since, schema->function ? ", function" : "",
-        schema->deprecated ? ", deprecated" : "", supported(schema) ? "" : ", not supported");
+    printf(
+        "%s %s-%d%s\n", domain_name(schema), schema->name, schema->since, supported(schema) ? "" : ", not supported");
     print_columns("inputs", schema->inputs);
     print_columns("outputs", schema->outputs);
     print_columns("attributes", schema->attributes);
     print_columns("types", schema->types);
+    printf("  %-11s", "runs by");
+    print_means(schema);
+    printf("\n");
 }
 
 static enum sc_status print_operator(const char *name)
@@ -74,7 +142,7 @@ enum sc_status sc_command_ops(struct sc_app *app)
     if (app->options->n_arguments > 0) {
         return print_operator(app->options->arguments[0]);
     }
-    printf("%-24s %-28s versions (in parentheses: not supported)\n", "domain", "operator");
+    printf("%-24s %-28s %-29s%-40s%s\n", "domain", "operator", "versions", "types of the newest", "runs by");
     for (int i = 0; i < n;) {
         int end = i + 1;
         while (end < n && same_operator(&all[i], &all[end])) {
