@@ -18,6 +18,28 @@ static void summarise(const struct sc_bench_row *row, double *mean, double *devi
     *deviation = row->n_runs > 1 ? sqrt(squares / (row->n_runs - 1)) : 0;
 }
 
+static double rate(int64_t n, double seconds)
+{
+    return seconds > 0 ? (double)n / seconds : 0;
+}
+
+static void print_batches_md(const struct sc_bench_table *table, FILE *out)
+{
+    if (table->n_batches > 0) {
+        fprintf(out,
+            "\n|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |\n"
+            "|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|\n");
+    }
+    for (int i = 0; i < table->n_batches; i++) {
+        const struct sc_bench_batch *b = &table->batches[i];
+        const double prompt = b->prompt_seconds / b->n_runs, made = b->made_seconds / b->n_runs;
+        const int64_t n_prompt = b->n_texts * b->n_prompt, n_made = b->n_made / b->n_runs;
+        fprintf(out, "|%6" PRId64 " |%7" PRId64 " |%5d |%7" PRId64 " |%9.3f |%9.2f |%9.3f |%9.2f |%9.3f |%9.2f |\n",
+            b->n_prompt, b->n_gen, b->n_texts, n_prompt + b->n_texts * b->n_gen, prompt, rate(n_prompt, prompt), made,
+            rate(n_made, made), prompt + made, rate(n_prompt + n_made, prompt + made));
+    }
+}
+
 static void print_md(const struct sc_bench_table *table, FILE *out)
 {
     fprintf(out,
@@ -31,6 +53,7 @@ static void print_md(const struct sc_bench_table *table, FILE *out)
             (double)table->weight_bytes / 1048576.0, table->backend, table->n_ranks, table->n_stages, table->n_threads,
             table->rows[i].test, digits, mean, digits, deviation, table->rows[i].unit);
     }
+    print_batches_md(table, out);
 }
 
 static void print_csv(const struct sc_bench_table *table, FILE *out)
@@ -42,6 +65,12 @@ static void print_csv(const struct sc_bench_table *table, FILE *out)
         fprintf(out, "\"%s\",%" PRId64 ",%s,%d,%d,%d,%s,%.6g,%.6g,%s\n", table->model, table->weight_bytes,
             table->backend, table->n_ranks, table->n_stages, table->n_threads, table->rows[i].test, mean, deviation,
             table->rows[i].unit);
+    }
+    for (int i = 0; i < table->n_batches; i++) {
+        const struct sc_bench_batch *b = &table->batches[i];
+        fprintf(out, "\"%s\",%" PRId64 ",%s,%d,%d,%d,tg%" PRId64 " b%d,%.6g,0,t/s\n", table->model, table->weight_bytes,
+            table->backend, table->n_ranks, table->n_stages, table->n_threads, b->n_gen, b->n_texts,
+            rate(b->n_made, b->made_seconds));
     }
 }
 
@@ -74,7 +103,15 @@ static void print_json(const struct sc_bench_table *table, FILE *out)
         for (int r = 0; r < row->n_runs; r++) {
             fprintf(out, "%s%.9g", r ? ", " : "", row->value[r]);
         }
-        fprintf(out, "]}%s\n", i + 1 < table->n_rows ? "," : "");
+        fprintf(out, "]}%s\n", i + 1 < table->n_rows + table->n_batches ? "," : "");
+    }
+    for (int i = 0; i < table->n_batches; i++) {
+        const struct sc_bench_batch *b = &table->batches[i];
+        fprintf(out,
+            "  {\"texts\": %d, \"prompt_tokens\": %" PRId64 ", \"gen_tokens\": %" PRId64
+            ", \"prompt_seconds\": %.9g, \"gen_seconds\": %.9g, \"gen_per_second\": %.9g}%s\n",
+            b->n_texts, b->n_prompt, b->n_gen, b->prompt_seconds / b->n_runs, b->made_seconds / b->n_runs,
+            rate(b->n_made, b->made_seconds), i + 1 < table->n_batches ? "," : "");
     }
     fprintf(out, "]\n");
 }

@@ -13,10 +13,18 @@ enum sc_bench_format { SC_BENCH_MD, SC_BENCH_CSV, SC_BENCH_JSON }; /* the order 
 #define SC_BENCH_RUNS 64
 
 struct sc_bench_row {
-    char test[32]; /* "pp512", "tg128", "latency", "throughput" */
+    char test[48]; /* "pp512", "tg128", "latency", "throughput" */
     const char *unit; /* "t/s", "ms", "runs/s" */
     int n_runs;
     double value[SC_BENCH_RUNS];
+};
+
+/* Several texts at once, in llama-batched-bench's columns. Sums over runs. */
+struct sc_bench_batch {
+    int n_texts, n_runs;
+    int64_t n_prompt, n_gen; /* tokens of each text */
+    int64_t n_made; /* tokens of all, in made_seconds */
+    double prompt_seconds, made_seconds;
 };
 
 struct sc_bench_table {
@@ -26,6 +34,8 @@ struct sc_bench_table {
     const char *backend; /* instruction set level */
     int n_rows;
     struct sc_bench_row rows[8];
+    int n_batches;
+    struct sc_bench_batch batches[8];
 };
 
 void sc_bench_print(const struct sc_bench_table *table, enum sc_bench_format format, FILE *out);

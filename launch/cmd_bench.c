@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "decode/decoder.h"
 #include "decode/pairs.h"
 #include "launch/app.h"
-#include "launch/bench_table.h"
+#include "launch/bench_text.h"
 #include "launch/inputs.h"
 #include "launch/report.h"
 #include "launch/report_file.h"
@@ -25,7 +24,7 @@ struct sc_bencher {
     struct sc_decoder *decoder; /* NULL: not a decoder */
     struct sc_inputs inputs;
     const struct sc_value **outputs;
-    int64_t *tokens; /* of the prompt */
+    struct sc_bench_text text;
     struct sc_bench_table table;
     int64_t n_measured;
     struct sc_report_file report;
@@ -86,73 +85,61 @@ static enum sc_status bench_model(struct sc_bencher *bencher)
     return SC_OK;
 }
 
-/* One prompt of n_prompt tokens; or one token and n_predict more, of which the first comes with the prompt. */
-static enum sc_status run_text(struct sc_bencher *bencher, int64_t n_prompt, int64_t n_predict, double *per_second)
+static void text_measured(void *arg)
 {
-    struct sc_request request = {
-        .prompt = bencher->tokens, .n_prompt = n_prompt, .n_predict = n_predict, .sample = {.top_p = 1}, .fresh = true};
-    SC_TRY(sc_decoder_generate(bencher->decoder, &request));
-    *per_second = n_predict > 0 ? (double)(request.n_made - 1) * 1e9 / (double)(request.ended_ns - request.first_ns)
-                                : (double)n_prompt * 1e9 / (double)(request.first_ns - request.begun_ns);
-    measured(bencher);
-    return SC_OK;
+    measured(arg);
 }
 
-static enum sc_status bench_text(struct sc_bencher *bencher, const char *kind, int64_t n_prompt, int64_t n_predict)
+/* -d N, where names of dims mean nothing, or --n-depth. */
+static bool find_depth(const struct sc_options *options, int64_t *depth)
 {
-    struct sc_bench_row *row = new_row(bencher, "t/s");
-    double warm;
-    snprintf(row->test, sizeof row->test, "%s%lld", kind, (long long)(n_predict > 0 ? n_predict - 1 : n_prompt));
-    SC_TRY(run_text(bencher, n_prompt, n_predict, &warm));
-    for (int r = 0; r < row->n_runs; r++) {
-        SC_TRY(run_text(bencher, n_prompt, n_predict, &row->value[r]));
+    const char *const *items;
+    *depth = sc_options_int(options, "n-depth");
+    const int n = sc_options_list(options, "dim", &items);
+    if (n == 1 && items[0][0] && items[0][strspn(items[0], "0123456789")] == '\0' && strlen(items[0]) < 9) {
+        *depth = strtoll(items[0], NULL, 10);
+        return true;
     }
-    return SC_OK;
+    return n == 0;
 }
 
-static enum sc_status bench_decoder(struct sc_bencher *bencher)
+static void describe_text(struct sc_bencher *bencher)
 {
     const struct sc_options *options = bencher->app->options;
-    const int64_t n_prompt = sc_options_int(options, "n-prompt"), n_gen = sc_options_int(options, "n-gen");
-    const struct sc_random_key key = {.seed = (uint64_t)sc_options_int(options, "seed")};
-    bencher->tokens = sc_arena_array(&bencher->arena, (size_t)n_prompt + 1, sizeof *bencher->tokens);
-    if (!bencher->tokens) {
-        return SC_NO_MEMORY;
-    }
-    for (int64_t i = 0; i <= n_prompt; i++) {
-        const double uniform = sc_random_uniform(&key, (uint64_t)i);
-        bencher->tokens[i] = (int64_t)(uniform * (double)sc_decoder_vocabulary(bencher->decoder));
-    }
-    if (n_prompt > 0) {
-        SC_TRY(bench_text(bencher, "pp", n_prompt, 0));
-    }
-    return n_gen > 0 ? bench_text(bencher, "tg", 1, n_gen + 1) : SC_OK;
+    bencher->text = (struct sc_bench_text){.n_prompt = sc_options_int(options, "n-prompt"),
+        .n_gen = sc_options_int(options, "n-gen"),
+        .most_texts = (int)sc_options_int(options, "parallel"),
+        .seed = (uint64_t)sc_options_int(options, "seed"),
+        .n_runs = (int)sc_options_int(options, "repetitions"),
+        .measured = text_measured,
+        .arg = bencher};
+    (void)find_depth(options, &bencher->text.depth);
 }
 
-/* How many steps there will be: each test warms up once. */
+/* How many steps of the bar there will be: each test warms up once. */
 static int64_t count_measures(const struct sc_bencher *bencher)
 {
-    const struct sc_options *options = bencher->app->options;
-    const int n_tests =
-        !bencher->decoder ? 2 : (sc_options_int(options, "n-prompt") > 0) + (sc_options_int(options, "n-gen") > 0);
-    return n_tests * (sc_options_int(options, "repetitions") + 1);
+    return bencher->decoder ? sc_bench_text_runs(&bencher->text)
+                            : 2 * (sc_options_int(bencher->app->options, "repetitions") + 1);
 }
 
 static enum sc_status drive(void *arg)
 {
     struct sc_bencher *bencher = arg;
-    return bencher->decoder ? bench_decoder(bencher) : bench_model(bencher);
+    return bencher->decoder ? sc_bench_text_run(&bencher->text, &bencher->table) : bench_model(bencher);
 }
 
 static enum sc_status open_decoder(struct sc_bencher *bencher)
 {
     const struct sc_options *options = bencher->app->options;
-    const int64_t n_prompt = sc_options_int(options, "n-prompt"), n_gen = sc_options_int(options, "n-gen") + 2;
+    describe_text(bencher);
     struct sc_decoder_options decoder = {
-        .context = n_prompt > n_gen ? n_prompt : n_gen, .chunk = sc_options_int(options, "ubatch")};
+        .context = sc_bench_text_context(&bencher->text), .chunk = sc_options_int(options, "ubatch")};
     sc_app_session_options(bencher->app, &decoder.session);
+    decoder.session.n_slots = bencher->text.most_texts;
     SC_TRY(sc_decoder_open(bencher->app->world, bencher->model, &decoder, &bencher->decoder));
     bencher->session = sc_decoder_session(bencher->decoder);
+    bencher->text.decoder = bencher->decoder;
     return SC_OK;
 }
 
@@ -199,7 +186,8 @@ static enum sc_status open_model(struct sc_bencher *bencher)
     for (int w = 0; w < bencher->model->graph->n_weights; w++) {
         bencher->table.weight_bytes += (int64_t)sc_weight_bytes(&bencher->model->graph->weights[w]);
     }
-    const bool decodes = writes_text(bencher->model->graph, n_pairs) && !sc_options_given(app->options, "dim");
+    int64_t depth;
+    const bool decodes = writes_text(bencher->model->graph, n_pairs) && find_depth(app->options, &depth);
     return decodes ? open_decoder(bencher) : open_session(bencher);
 }
 
@@ -228,8 +216,8 @@ static enum sc_status bench(struct sc_bencher *bencher)
         bencher->table.n_threads = sc_session_threads(bencher->session);
         sc_bench_print(&bencher->table, (enum sc_bench_format)sc_options_choice(app->options, "format"), stdout);
     }
-    SC_TRY(sc_report_ranks(
-        bencher->session, bencher->model, app->world, status == SC_OK ? stderr : NULL, bencher->report.root));
+    SC_TRY(sc_report_ranks(bencher->session, bencher->model, app->world, bencher->text.n_tokens,
+        status == SC_OK ? stderr : NULL, bencher->report.root));
     SC_TRY(sc_app_write_trace(app, bencher->session));
     SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
     SC_TRY(bencher->report.root ? sc_bench_report(&bencher->table, bencher->report.root) : SC_OK);

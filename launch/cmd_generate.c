@@ -337,7 +337,10 @@ static enum sc_status generate(struct sc_generator *generator)
         print_timing(generator);
     }
     struct sc_report_file *report = &generator->report;
-    SC_TRY(sc_report_ranks(session, generator->model, app->world, status == SC_OK ? stderr : NULL, report->root));
+    const struct sc_request *one = &generator->request;
+    const int64_t n_tokens = one->n_prompt + one->n_made + generator->many.n_prompt + generator->many.n_made;
+    SC_TRY(sc_report_ranks(
+        session, generator->model, app->world, n_tokens, status == SC_OK ? stderr : NULL, report->root));
     SC_TRY(sc_app_write_trace(app, session));
     SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
     SC_TRY(report->root && !is_many(generator) ? report_generation(generator) : SC_OK);

@@ -134,7 +134,7 @@ static enum sc_status run(struct sc_runner *runner)
     const enum sc_status status = sc_app_run(app, runner->session, drive, runner);
     const struct sc_error failed = *sc_error_last();
     if (sc_options_given(app->options, "report")) { /* together, also when rank 0's part has failed */
-        SC_TRY(sc_report_ranks(runner->session, runner->model, app->world, NULL, runner->report.root));
+        SC_TRY(sc_report_ranks(runner->session, runner->model, app->world, 0, NULL, runner->report.root));
     }
     SC_TRY(sc_app_write_trace(app, runner->session));
     return status == SC_OK ? sc_report_file_write(&runner->report) : sc_error_set(&failed);

@@ -63,11 +63,15 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "stagecoach generate examples/shakespeare -f prompts.jsonl -np 8 > texts.jsonl\n"},
     [SC_COMMAND_BENCH] = {"bench", "MODEL", 1, 1, true, false, "measure a model's speed",
         "For a decoder: tokens/s of a prompt of -p tokens (pp) and of generating -n tokens (tg), as llama-bench prints "
-        "them. For\n"
+        "them, the\n"
+        "time to the first token (ttft) and between tokens (tbt); with -np several texts at once, as "
+        "llama-batched-bench "
+        "does. For\n"
         "any other model, on random inputs with dims of -d: milliseconds of one run alone, and runs/s with as many in "
         "flight as\n"
         "keep every stage busy. The plan and each rank's busy, waiting and sending share go to stderr.\n",
         "stagecoach launch -n 2 -- bench examples/shakespeare -p 256 -n 64\n"
+        "stagecoach bench examples/shakespeare -p 32 -n 64 -np 16\n"
         "stagecoach bench resnet50.onnx -d batch=1\n"},
     [SC_COMMAND_LAUNCH] = {"launch", "-- COMMAND ...", 1, 1 << 30, false, true, "start a command on several ranks",
         "Starts stagecoach COMMAND on -n ranks by mpirun, with the flags that leave placement to stagecoach.\n",
@@ -84,7 +88,10 @@ static const struct sc_option_row options[] = {
     {"prompt", "p", NULL, SC_OPTION_TEXT, "TEXT", NULL, 0, 0, BIT(GENERATE), "the prompt"},
     {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
         "read the prompt from FILE; requests from a FILE.jsonl, a JSON object a line"},
-    {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 64, BIT(GENERATE), "requests at once"},
+    {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 64, BIT(GENERATE) | BIT(BENCH),
+        "requests at once; bench has a second table then, for 1, 2, 4 ... of them"},
+    {"n-depth", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 24, BIT(BENCH),
+        "tokens that a decoder's cache holds before; so does -d N"},
     {"kv-size", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(GENERATE),
         "rows that the caches of all requests have together; 0: -c for each of -np"},
     {"predict", "n", "n-predict", SC_OPTION_INT, "N", "128", 0, 1 << 30, BIT(GENERATE), "tokens to write"},

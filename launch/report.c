@@ -77,8 +77,21 @@ static void print_ranks(const struct sc_plan *plan, const struct sc_rank_report 
     }
 }
 
+/* What all ranks together sent for a token. */
+static void print_traffic(const struct sc_rank_report *reports, int size, int64_t n_tokens, FILE *out)
+{
+    int64_t messages = 0, bytes = 0;
+    char text[32];
+    for (int r = 0; r < size; r++) {
+        messages += reports[r].sent_messages;
+        bytes += reports[r].sent_bytes;
+    }
+    fprintf(out, "\n%" PRId64 " tokens went through, prompts too: %.2f messages and %s for each\n", n_tokens,
+        (double)messages / (double)n_tokens, sc_bytes_text(bytes / n_tokens, text, sizeof text));
+}
+
 enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model *model, struct sc_world *world,
-    FILE *out, struct sc_json *document)
+    int64_t n_tokens, FILE *out, struct sc_json *document)
 {
     const int size = sc_world_size(world);
     const bool root = sc_world_rank(world) == 0;
@@ -89,6 +102,9 @@ enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model
     enum sc_status status = sc_session_report(session, reports);
     if (status == SC_OK && root && out) {
         print_ranks(sc_session_plan(session), reports, size, out);
+        if (n_tokens > 0) {
+            print_traffic(reports, size, n_tokens, out);
+        }
     }
     if (status == SC_OK && root && document) {
         status = sc_report_file_add(document, session, model, size, reports);

@@ -12,8 +12,8 @@
 enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_model *model, FILE *out);
 
 /* Collective: what every rank did, and its memory. On rank 0 printed to `out`, and with the plan added to `document`
- * (report_file.h); NULL: not. */
+ * (report_file.h); NULL: not. n_tokens: rank 0, that went through the model, prompts too; 0: not said. */
 enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model *model, struct sc_world *world,
-    FILE *out, struct sc_json *document);
+    int64_t n_tokens, FILE *out, struct sc_json *document);
 
 #endif

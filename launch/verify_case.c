@@ -156,7 +156,7 @@ static enum sc_status run_opened(struct sc_case *c, struct sc_session_options *o
     status = sc_app_run(c->app, c->session, drive, c);
     const struct sc_error failed = *sc_error_last();
     if (result->n_runs == 0 && c->first == 0 && sc_options_given(c->app->options, "report")) {
-        SC_TRY(sc_report_ranks(c->session, c->model, world, NULL, c->report));
+        SC_TRY(sc_report_ranks(c->session, c->model, world, 0, NULL, c->report));
     }
     if (status != SC_OK) {
         sc_error_set(&failed);

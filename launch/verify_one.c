@@ -117,7 +117,7 @@ static enum sc_status run_opened(struct sc_one *one, struct sc_one_run *run)
     enum sc_status status = sc_app_run(app, run->session, drive, run);
     const struct sc_error failed = *sc_error_last();
     if (one->result->n_runs == 0 && sc_options_given(app->options, "report")) {
-        SC_TRY(sc_report_ranks(run->session, run->model, app->world, NULL, one->report));
+        SC_TRY(sc_report_ranks(run->session, run->model, app->world, 0, NULL, one->report));
     }
     status = status == SC_OK ? SC_OK : sc_error_set(&failed);
     return sc_world_agree(app->world, status);
