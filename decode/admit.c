@@ -149,6 +149,7 @@ enum sc_status sc_schedule_admit(struct sc_schedule *schedule, int *slot, struct
     schedule->first = request->next;
     schedule->last = schedule->first ? schedule->last : NULL;
     request->next = NULL;
+    request->slot = place.slot;
     request->n_shared = place.n;
     schedule->counts.n_shared += place.n;
     for (int64_t i = 0; i < request->n_prompt; i++) {

@@ -29,6 +29,7 @@ struct sc_request {
     enum sc_stop stop;
     struct sc_error error; /* with SC_STOP_ERROR */
     int64_t n_made;
+    int slot; /* that holds its text, until another request takes it */
     int64_t n_shared; /* positions of the prompt that were there already */
     int64_t added_ns, begun_ns, first_ns, ended_ns; /* begun: its first chunk was sent; first: its first token came */
 

@@ -13,6 +13,7 @@
 #include "launch/interrupt.h"
 #include "launch/report.h"
 #include "launch/report_file.h"
+#include "launch/resume.h"
 #include "runtime/pages.h"
 #include "text/tokenizer.h"
 
@@ -28,8 +29,9 @@ struct sc_generator {
     struct sc_tokenizer_stream *stream;
     const char *text; /* the prompt */
     size_t text_bytes;
-    int64_t *prompt; /* its tokens */
+    int64_t *prompt; /* its tokens, after those of a text that is loaded */
     size_t n_prompt;
+    struct sc_resume resume;
     int64_t eos[16];
     int n_eos;
     struct sc_error broken; /* stdout is gone: why */
@@ -99,11 +101,12 @@ static enum sc_status read_prompt(struct sc_generator *generator)
         SC_TRY(sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &read, &bytes));
         text = read;
     }
-    if (!text) {
+    if (!text && !generator->resume.load) {
         return sc_fail(SC_BAD_USAGE, "a prompt is missing: give -p TEXT or -f FILE");
     }
-    SC_TRY(sc_tokenizer_encode(
-        generator->tokenizer, text, bytes, true, &generator->arena, &generator->n_prompt, &generator->prompt));
+    text = text ? text : "";
+    SC_TRY(sc_tokenizer_encode(generator->tokenizer, text, bytes, !generator->resume.load, &generator->arena,
+        &generator->n_prompt, &generator->prompt));
     generator->text = text;
     generator->text_bytes = bytes;
     return SC_OK;
@@ -146,6 +149,30 @@ static bool on_token(void *arg, int64_t token)
     return generator->broken.code == SC_OK && !sc_interrupt_asked();
 }
 
+static enum sc_status run_one(struct sc_generator *generator, struct sc_schedule *schedule)
+{
+    struct sc_request *request = &generator->request;
+    SC_TRY(sc_resume_begin(&generator->resume, generator->decoder, schedule));
+    SC_TRY(sc_schedule_add(schedule, request));
+    while (!request->done) {
+        SC_TRY(sc_schedule_step(schedule));
+        SC_TRY(sc_resume_turn(&generator->resume, generator->decoder, schedule, request->n_made));
+    }
+    SC_TRY(sc_schedule_settle(schedule)); /* chunks that were under way behind one that failed */
+    SC_TRY(request->stop == SC_STOP_ERROR ? sc_error_set(&request->error) : SC_OK);
+    return sc_resume_end(&generator->resume, generator->decoder, schedule, request);
+}
+
+static enum sc_status generate_one(struct sc_generator *generator)
+{
+    struct sc_schedule *schedule;
+    SC_TRY(sc_schedule_create(generator->decoder, &schedule));
+    const enum sc_status status = run_one(generator, schedule);
+    const struct sc_error failed = *sc_error_last();
+    sc_schedule_free(schedule);
+    return status == SC_OK ? SC_OK : sc_error_set(&failed);
+}
+
 static enum sc_status drive_one(struct sc_generator *generator)
 {
     const struct sc_options *options = generator->app->options;
@@ -163,7 +190,7 @@ static enum sc_status drive_one(struct sc_generator *generator)
     if (generator->broken.code != SC_OK) {
         return sc_error_set(&generator->broken);
     }
-    const enum sc_status status = sc_decoder_generate(generator->decoder, &generator->request);
+    const enum sc_status status = generate_one(generator);
     if (status != SC_OK) {
         const struct sc_error failed = *sc_error_last();
         print_text(generator, "\n", 1); /* the line that says why is one of its own */
@@ -186,6 +213,7 @@ static enum sc_status drive_many(struct sc_generator *generator)
     many->app = generator->app;
     many->decoder = generator->decoder;
     many->tokenizer = generator->tokenizer;
+    many->resume = &generator->resume;
     many->eos = generator->eos;
     many->n_eos = generator->n_eos;
     sc_app_opened(generator->app, "generating", many->n);
@@ -261,18 +289,40 @@ static enum sc_status judge_many(const struct sc_many *many)
         : sc_fail(SC_BAD_INPUT, "%lld of %lld requests failed", (long long)many->n_failed, (long long)many->n);
 }
 
+/* A text that is loaded comes before the prompt. */
+static enum sc_status join_prompt(struct sc_generator *generator, const struct sc_decoder *decoder)
+{
+    const int64_t *before = NULL;
+    int64_t n = 0;
+    SC_TRY(sc_resume_open(&generator->resume, decoder, &before, &n));
+    const size_t n_before = (size_t)n, n_prompt = generator->n_prompt;
+    int64_t *joined = sc_arena_array(&generator->arena, n_before + n_prompt, sizeof *joined);
+    if (!joined) {
+        return SC_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n_before + n_prompt; i++) {
+        joined[i] = i < n_before ? before[i] : generator->prompt[i - n_before];
+    }
+    generator->prompt = joined;
+    generator->n_prompt += n_before;
+    return SC_OK;
+}
+
 /* The text and the model fit together. */
 static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
 {
-    const struct sc_generator *generator = arg;
+    struct sc_generator *generator = arg;
     const int64_t tokens = sc_tokenizer_vocabulary_size(generator->tokenizer);
     const int64_t logits = sc_decoder_vocabulary(decoder);
     if (tokens > logits) {
         return sc_fail(
             SC_BAD_MODEL, "tokenizer.json has %" PRId64 " tokens, the model's logits have %" PRId64, tokens, logits);
     }
-    return is_many(generator) ? SC_OK
-                              : sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
+    if (is_many(generator)) {
+        return SC_OK;
+    }
+    SC_TRY(join_prompt(generator, decoder));
+    return sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
 }
 
 /* What the command line gives; else what the file beside the model says; else our defaults. */
@@ -318,6 +368,7 @@ static enum sc_status open_decoder(struct sc_generator *generator)
 static enum sc_status generate(struct sc_generator *generator)
 {
     struct sc_app *app = generator->app;
+    SC_TRY(sc_resume_read(app->options, is_many(generator), &generator->resume));
     SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &generator->report)));
     SC_TRY(open_decoder(generator));
     sc_report_file_ready(&generator->report);
@@ -353,6 +404,7 @@ enum sc_status sc_command_generate(struct sc_app *app)
     struct sc_generator generator = {.app = app};
     const enum sc_status status = generate(&generator);
     sc_report_file_release(&generator.report);
+    sc_resume_release(&generator.resume);
     sc_decoder_close(generator.decoder);
     sc_tokenizer_stream_free(generator.stream);
     sc_tokenizer_free(generator.tokenizer);

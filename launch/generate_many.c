@@ -26,6 +26,7 @@ struct many {
     struct sc_schedule *schedule;
     struct line *lines;
     int64_t n_printed, n_ended;
+    int64_t n_made; /* tokens of all */
     bool stopping;
     struct sc_error broken; /* stdout is gone, or memory: why */
 };
@@ -55,6 +56,7 @@ static bool on_token(void *arg, int64_t token)
         line->cap_made = cap;
     }
     line->made[n - 1] = token;
+    line->many->n_made++;
     return true;
 }
 
@@ -209,10 +211,12 @@ static void cancel_all(struct many *many)
 static enum sc_status run(struct many *many)
 {
     const int64_t start_ns = sc_clock_ns();
+    SC_TRY(sc_resume_begin(many->of->resume, many->of->decoder, many->schedule));
     add_all(many);
     SC_TRY(print_ended(many));
     while (sc_schedule_n_open(many->schedule) > 0) {
         SC_TRY(sc_schedule_step(many->schedule));
+        SC_TRY(sc_resume_turn(many->of->resume, many->of->decoder, many->schedule, many->n_made));
         if (sc_interrupt_asked() && !many->stopping) {
             cancel_all(many);
         }

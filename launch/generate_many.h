@@ -6,6 +6,7 @@
 #include "decode/schedule.h"
 #include "launch/app.h"
 #include "launch/prompts.h"
+#include "launch/resume.h"
 #include "text/tokenizer.h"
 
 /* On rank 0, once the decoder is open. */
@@ -13,6 +14,7 @@ struct sc_many {
     struct sc_app *app;
     struct sc_decoder *decoder;
     struct sc_tokenizer *tokenizer;
+    struct sc_resume *resume;
     int64_t n;
     struct sc_prompt *prompts;
     const int64_t *eos;

@@ -131,6 +131,16 @@ static enum sc_status read_plan(struct sc_session *session, const char *path, st
     return status;
 }
 
+enum sc_status sc_session_check_plan(struct sc_session *session, const char *plan_path)
+{
+    struct before before;
+    SC_TRY(read_plan(session, plan_path, &before));
+    sc_plan_free(session->plan);
+    session->plan = before.plan;
+    session->facts = before.facts;
+    return SC_OK;
+}
+
 enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path)
 {
     struct before before;

@@ -131,6 +131,9 @@ enum sc_status sc_session_serve(struct sc_session *session);
  * world; after another failure, which all ranks have, the session can only be closed. */
 enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path);
 
+/* Rank 0: fails as sc_session_replan would refuse the plan. */
+enum sc_status sc_session_check_plan(struct sc_session *session, const char *plan_path);
+
 /* Rank 0, while the others serve and no microbatch of the slot is in flight. What a slot holds of a pair (an index of
  * options.pairs), wherever it lies: the dense tensor that the model's file declares, [1, heads, length, width] where it is
  * kept in pages, read and written in order, in pieces of any size. To write a slot: drop it, then for each pair expect,

@@ -6,7 +6,7 @@
 
 #define LLAMA SC_SOURCE_DIR "/tests/data/genai/llama"
 #define GPT2 SC_SOURCE_DIR "/tests/exports/models/gpt2_optimum14"
-#define BLOOM SC_SOURCE_DIR "/tests/exports/models/bloom_optimum16" /* its states are tensors: one row a microbatch */
+#define LFM2 SC_SOURCE_DIR "/tests/data/genai/lfm2" /* some states are tensors: one row a microbatch */
 
 enum { MOST_REQUESTS = 16, MOST_PROMPT = 80, MOST_MADE = 24 };
 
@@ -145,7 +145,7 @@ static void expect_wanted(const struct fixture *f, int i)
 static void texts_do_not_depend_on_slots_chunks_or_each_other(void **state)
 {
     (void)state;
-    static const char *const models[] = {LLAMA, GPT2, BLOOM};
+    static const char *const models[] = {LLAMA, GPT2, LFM2};
     static const struct setting settings[] = {{1, 7, 128, 0}, {5, 1, 128, 0}, {5, 64, 128, 6}, {16, 7, 128, 0}};
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         make_wanted(models[m]);
@@ -332,7 +332,7 @@ static void load(struct fixture *f, const char *path, struct text *text)
 static void a_text_that_was_saved_goes_on(void **state)
 {
     (void)state;
-    static const char *const paths[] = {LLAMA, BLOOM};
+    static const char *const paths[] = {LLAMA, LFM2};
     char path[64];
     snprintf(path, sizeof path, "/tmp/sc_schedule_%d.state", (int)getpid());
     for (int m = 0; m < 2; m++) {
