@@ -195,10 +195,6 @@ struct sc_kernels {
     void (*gemm_tile_f16)(const struct sc_gemm_tile *tile); /* B is f16, widened on the way; A and C stay f32 */
     void (*gemm_tile_bf16)(const struct sc_gemm_tile *tile);
     int64_t gemm_rows, gemm_panels; /* the tile that is fastest for large M; never changes a result */
-    /* One query row against one block of 64 keys stored [width][64]: s[j] = chain over d of q[d] * k[d][j]. */
-    void (*dot_keys)(const float *q, const float *keys, int64_t width, float *s);
-    /* acc[d] = chain over j in order of p[j] * v[j][d], added to acc; n of the 64 rows, row_stride elements apart. */
-    void (*mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
     /* n floats; the largest in size becomes 127, halves go to even. */
     void (*code_block)(const float *x, int64_t n, struct sc_coded *coded);
     void (*dot_codes)(const struct sc_code_dot *dot);

@@ -24,8 +24,6 @@ void K(scale)(const float *x, float factor, float *y, int64_t n);
 void K(scale_shift)(
     const float *x, float shift, float factor, const float *weight, const float *bias, float *y, int64_t n);
 void K(axpy)(float a, const float *x, float *y, int64_t n);
-void K(dot_keys)(const float *q, const float *keys, int64_t width, float *s);
-void K(mix_values)(const float *p, const float *values, int64_t row_stride, int64_t n, int64_t width, float *acc);
 void K(code_block)(const float *x, int64_t n, struct sc_coded *coded);
 void K(dot_codes)(const struct sc_code_dot *d);
 void K(dot_codes_vnni)(const struct sc_code_dot *d);
