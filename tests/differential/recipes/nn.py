@@ -402,8 +402,10 @@ def rotary(d):
 
 @recipe("Attention")
 def attention(d):
-    batch, kv_heads, q_len, kv_len = d.int(1, 2), d.int(1, 2), d.int(1, 4), d.int(1, 5)
+    batch, kv_heads, q_len, kv_len = d.int(1, 2), d.int(1, 2), d.int(1, 4), d.pick(1, 2, 3, 5, 70)
     heads, width, v_width = kv_heads * d.int(1, 2), d.int(1, 5), d.int(1, 5)
+    if d.cell != "U":
+        d.types["U"] = d.pick("bool", "float", d.types["T1"])
     flat = d.chance(0.4)
     past = d.int(0, 3) if d.chance(0.4) else None
     total = kv_len + (past or 0)
@@ -414,34 +416,60 @@ def attention(d):
     q, k, v = packed("T1", heads, q_len, width), packed("T1", kv_heads, kv_len, width), packed("T2", kv_heads, kv_len, v_width)
     mask = None
     if d.chance(0.4):
-        mask = d.values("U", d.pick([q_len, total], [batch, 1, q_len, total], [batch, heads, q_len, total]))
-        if mask.dtype == bool:
-            mask[..., 0] = True
-    causal = d.pick(None, 0, 1)
-    scale, softcap = d.pick(None, 0.3), d.pick(None, 2.0)
+        columns = d.int(1, total) if d.chance(0.3) else total  # what is missing is hidden
+        rows = d.pick([q_len], [1], [batch, 1, q_len], [heads, q_len], [batch, heads, q_len])
+        mask = d.values("U", [*rows, columns], -4, 4)
+    causal, scale, softcap = d.pick(None, 0, 1), d.pick(None, 0.3), d.pick(None, 2.0)
+    left, right = (d.pick(None, -1, 0, 1, 3) if d.since >= 25 else None for _ in range(2))
     pk = d.values("T1", [batch, kv_heads, past, width], -2, 2) if past is not None else None
     pv = d.values("T2", [batch, kv_heads, past, v_width], -2, 2) if past is not None else None
+    valid = d.rng.integers(0, total, batch, endpoint=True) if past is None and d.since >= 24 and d.chance(0.3) else None
+    if valid is not None and mask is not None and max(valid) > mask.shape[-1]:
+        raise Impossible  # the mask has to be as long as what is valid
+    outputs = d.pick(1, 3, 4) if past is not None else 1
+    mode = d.pick(None, 0, 1, 2, 3) if outputs == 4 else None
 
     def unpack(x, heads):
         return x.reshape(batch, x.shape[1], heads, -1).transpose(0, 2, 1, 3) if flat else x
+
+    def bias(mask):
+        """Of [batch, heads, queries, keys]: what is added to the scores."""
+        total_bias = np.zeros((batch, heads, q_len, total))
+        if mask is not None:
+            added = np.where(mask, 0, -np.inf) if mask.dtype == bool else mask.astype(np.float64)
+            short = [(0, 0)] * (mask.ndim - 1) + [(0, total - mask.shape[-1])]
+            total_bias = total_bias + np.pad(added, short, constant_values=-np.inf)
+        offset = np.full(batch, past or 0) if valid is None else valid - q_len
+        at = (np.arange(q_len) + offset[:, None])[:, None, :, None]
+        keys = np.arange(total)
+        seen = np.full((batch, 1, q_len, total), True)
+        if causal:
+            seen = seen & (keys <= at)
+        if left is not None and left >= 0:
+            seen = seen & (keys >= at - left)
+        if right is not None and right >= 0:
+            seen = seen & (keys <= at + right)
+        if valid is not None:
+            seen = seen & (keys < valid[:, None])[:, None, None, :]
+        return np.where(seen, total_bias, -np.inf)
 
     def rule(q, k, v, mask=None, pk=None, pv=None, *_):
         qs, ks, vs = unpack(q, heads), unpack(k, kv_heads), unpack(v, kv_heads)
         if pk is not None:
             ks, vs = np.concatenate([pk, ks], 2), np.concatenate([pv, vs], 2)
-        ks, vs = (np.repeat(t, heads // kv_heads, 1) for t in (ks, vs))
-        s = qs @ ks.transpose(0, 1, 3, 2) * (1 / np.sqrt(width) if scale is None else np.float32(scale))
-        s = softcap * np.tanh(s / softcap) if softcap else s
-        if mask is not None:
-            s = np.where(mask, s, -np.inf) if mask.dtype == bool else s + mask
-        if causal:
-            s = np.where(np.arange(total) <= np.arange(q_len)[:, None] + (past or 0), s, -np.inf)
-        top = s.max(-1, keepdims=True)
-        e = np.exp(s - np.where(np.isfinite(top), top, 0))
-        y = e / np.maximum(e.sum(-1, keepdims=True), 1e-300) @ vs
-        return y.transpose(0, 2, 1, 3).reshape(batch, q_len, -1) if flat else y
+        all_k, all_v = (np.repeat(t, heads // kv_heads, 1) for t in (ks, vs))
+        stages = [qs @ all_k.transpose(0, 1, 3, 2) * (1 / np.sqrt(width) if scale is None else np.float32(scale))]
+        stages.append(softcap * np.tanh(stages[0] / softcap) if softcap else stages[0])
+        stages.append(stages[1] + bias(mask))
+        top = stages[2].max(-1, keepdims=True)
+        e = np.exp(stages[2] - np.where(np.isfinite(top), top, 0))
+        stages.append(e / np.maximum(e.sum(-1, keepdims=True), 1e-300))
+        y = stages[3] @ all_v
+        y = y.transpose(0, 2, 1, 3).reshape(batch, q_len, -1) if flat else y
+        return (y, ks, vs, stages[mode or 0])[:outputs]
 
-    return Case(q, k, v, mask, pk, pv, rule=rule, error=64, is_causal=causal, scale=scale, softcap=softcap,
+    return Case(q, k, v, mask, pk, pv, valid, outputs=outputs, rule=rule, error=64, is_causal=causal, scale=scale,
+                softcap=softcap, qk_matmul_output_mode=mode, left_window_size=left, right_window_size=right,
                 q_num_heads=heads if flat else None, kv_num_heads=kv_heads if flat else None)
 
 
