@@ -76,7 +76,8 @@ static int node_out(const struct sc_node *node, int o)
 static const struct {
     const char *domain, *op;
     int key, value;
-} caching[] = {{"", "Attention", 4, 5}, {"sc", "Attention", 4, 5}, {"com.microsoft", "GroupQueryAttention", 3, 4}};
+} caching[] = {{"", "Attention", 4, 5}, {"sc", "Attention", 4, 5}, {"com.microsoft", "GroupQueryAttention", 3, 4},
+    {"com.microsoft", "MultiHeadAttention", 6, 7}};
 
 static enum sc_status find_attention(struct sc_finder *finder, int n)
 {

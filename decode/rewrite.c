@@ -2,18 +2,27 @@
  * States are found by name first, since passes have to know which inputs grow; what they join them to decides after. */
 #include "decode/rewrite.h"
 
+#include <string.h>
+
 #include "decode/feeds.h"
 #include "decode/pairs.h"
 #include "ops/kernels/kernels.h"
 #include "passes/passes.h"
 
-/* A state that is made anew each step: what grows is as long as the past. */
+/* What grows of a state is as long as the past. */
 static bool describe_state(const struct sc_state_pair *pair, struct sc_pass_input *input)
 {
-    if (pair->kind != SC_STATE_DENSE || pair->rank > SC_SYMBOLIC_RANK) {
+    *input = (struct sc_pass_input){.value = pair->in, .next = pair->out, .rank = pair->rank};
+    if (pair->kind == SC_STATE_PAGED) {
+        const struct sc_size dims[4] = {{.constant = 1}, {.constant = pair->heads}, {0}, {.constant = pair->width}};
+        input->rank = 4;
+        memcpy(input->dims, dims, sizeof dims);
+        input->dims[2].symbol[SC_PASS_PAST] = 1;
+        return pair->capacity == 0; /* else it is as long as it may become */
+    }
+    if (pair->rank > SC_SYMBOLIC_RANK) {
         return false;
     }
-    *input = (struct sc_pass_input){.value = pair->in, .next = pair->out, .rank = pair->rank};
     for (int d = 0; d < pair->rank; d++) {
         input->dims[d].constant = pair->dims[d];
         input->dims[d].symbol[SC_PASS_PAST] = pair->dims[d] == 0;
@@ -121,7 +130,13 @@ enum sc_status sc_decode_rows_apart(
         return SC_OK;
     }
     SC_TRY(describe(model, n_pairs, pairs, &described, &inputs));
+    int n_fed = 0; /* the states are caches, all of them */
+    for (int i = 0; i < described.n_inputs; i++) {
+        if (inputs[i].next < 0) {
+            inputs[n_fed++] = inputs[i];
+        }
+    }
     const struct sc_rows_question question = {
-        .n_inputs = described.n_inputs, .inputs = inputs, .n_caches = 2 * n_pairs, .caches = caches, .result = logits};
+        .n_inputs = n_fed, .inputs = inputs, .n_caches = 2 * n_pairs, .caches = caches, .result = logits};
     return sc_pass_rows(model->graph, &question, apart);
 }

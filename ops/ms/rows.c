@@ -9,6 +9,7 @@ static const struct sc_family_entry entries[] = {
     {"FastGelu", sc_ops_ms_gelu},
     {"Gelu", sc_ops_ms_gelu},
     {"GroupQueryAttention", sc_ops_ms_group_query},
+    {"MultiHeadAttention", sc_ops_ms_multi_head},
     {"QuickGelu", sc_ops_ms_gelu},
     {"SimplifiedLayerNormalization", sc_ops_ms_skip_norm},
     {"SkipLayerNormalization", sc_ops_ms_skip_norm},

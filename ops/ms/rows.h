@@ -8,6 +8,7 @@
 extern const struct sc_op sc_ops_ms_attention[];
 extern const struct sc_op sc_ops_ms_gelu[];
 extern const struct sc_op sc_ops_ms_group_query[];
+extern const struct sc_op sc_ops_ms_multi_head[];
 extern const struct sc_op sc_ops_ms_skip_norm[];
 
 #endif

@@ -46,11 +46,11 @@ def constant(name, values, dtype=np.int64):
     return nh.from_array(np.array(values, dtype), name)
 
 
-def save(name, nodes, ins, outs, weights=(), data=(), opset=21, ir=10, want=None, functions=()):
+def save(name, nodes, ins, outs, weights=(), data=(), opset=21, ir=10, want=None, functions=(), domains=()):
     """data: lists of inputs (None: left out); want: a function of them to a list of outputs (arrays, or lists of
     arrays)."""
     graph = h.make_graph(nodes, name, ins, outs, list(weights))
-    domains = sorted({function.domain for function in functions})
+    domains = sorted({*domains, *(function.domain for function in functions)})
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)] + [h.make_opsetid(d, 1) for d in domains],
                          ir_version=ir, producer_name="make_graphs", functions=list(functions))
     folder = FOLDER / name

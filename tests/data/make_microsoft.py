@@ -200,6 +200,44 @@ for name, fixed in {"plain": {}, "causal": dict(unidirectional=1), "past": dict(
     case("attention_" + name, **fixed)(attention)
 
 
+def multi_head(random, heads=3, width=8, v_width=None, batch=2, n=4, kv=None, past=0, form="apart", bias=False, mask=None, added=None,
+               outputs=1, kind=np.float32, **attributes):
+    """form: apart or kept (ONNX Runtime has the packed ones on other devices alone); mask: lengths, flags or each; added: batch and heads of attention_bias."""
+    kv, v_width = kv or n, v_width or width
+    inputs = [None] * 8
+    inputs[0] = f32(random, batch, n, heads * width)
+    inputs[1:3] = [f32(random, *((batch, heads, kv, w) if form == "kept" else (batch, kv, heads * w))) for w in (width, v_width)]
+    if bias:
+        inputs[3] = f32(random, heads * (2 * width + v_width))
+    total = past + kv
+    if mask:
+        shape = {"flags": (batch, total), "each": (batch, n, total)}.get(mask)
+        inputs[4] = (random.random(shape) > 0.3).astype(np.int32) if shape else np.array([total, total - 2][:batch], np.int32)
+        if shape:
+            inputs[4][..., 0] = 1
+    if added:
+        inputs[5] = f32(random, *added, n, total)
+    if past:
+        inputs[6:8] = [f32(random, batch, heads, past, w) for w in (width, v_width)]
+    inputs = [x.astype(kind) if x is not None and x.dtype == np.float32 else x for x in inputs]
+    return "MultiHeadAttention", inputs, dict(num_heads=heads, **attributes), outputs, (3,) if bias else ()
+
+
+for name, fixed in {
+    "plain": {}, "cross": dict(kv=7), "causal": dict(unidirectional=1), "bias": dict(bias=True), "v_width": dict(v_width=5, kv=6, bias=True),
+    "kept": dict(form="kept", kv=9), "kept_bias": dict(form="kept", kv=9, bias=True), "scale": dict(scale=0.2),
+    "past": dict(past=5, outputs=3), "past_causal": dict(past=5, n=3, outputs=3, unidirectional=1, bias=True),
+    "decode": dict(past=70, n=1, batch=1, outputs=3, unidirectional=1), "present": dict(outputs=3), "lengths": dict(mask="lengths"),
+    "flags": dict(mask="flags"), "flags_past": dict(mask="flags", past=3, outputs=3, unidirectional=1), "each": dict(mask="each", kv=6),
+    "filter": dict(mask="flags", mask_filter_value=-2.0), "added": dict(added=(1, 3)), "added_one": dict(added=(2, 1), kv=5),
+    "added_past": dict(added=(1, 1), past=4, outputs=3), "both": dict(mask="flags", added=(2, 3), unidirectional=1),
+    "scores": dict(outputs=["y0", "", "", "y3"]), "scores_added": dict(outputs=["y0", "", "", "y3"], added=(1, 3)),
+}.items():
+    case("multi_head_" + name, **fixed)(multi_head)
+for name, fixed in {"bias": dict(bias=True), "past": dict(past=5, outputs=3, unidirectional=1), "both": dict(mask="flags", added=(1, 3))}.items():
+    case("half_multi_head_" + name, kind=np.float16, **fixed)(multi_head)
+
+
 def write(folder, name, model, arrays, wanted):
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
@@ -222,6 +260,8 @@ def build(name, make, out):
     fed = [(labels[i], x) for i, x in enumerate(inputs) if x is not None and i not in constants]
     weights = [numpy_helper.from_array(x, labels[i]) for i, x in enumerate(inputs) if x is not None and i in constants]
     outs = [onnx.ValueInfoProto(name=o) for o in outputs if o]
+    if op == "MultiHeadAttention" and len(outputs) > 3:  # the type of qk is the caller's choice
+        outs[-1] = helper.make_tensor_value_info(outputs[3], onnx.TensorProto.FLOAT, None)
     graph = helper.make_graph([node], name, [value(*x) for x in fed], outs, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)], ir_version=10)
     options = onnxruntime.SessionOptions()

@@ -21,7 +21,7 @@ FOLDED = (*[node(f"{part}3 = Reshape {whole} folded") for part, whole in
           node("y = Reshape y3 apart"))
 
 
-def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(), products=PRODUCTS):
+def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(), products=PRODUCTS, domains=()):
     """masked: nodes from "scores" to "masked"; visible: the rule over (keys, queries); positions: nodes that make "x" of
     "tokens" and add the position times an eighth; products: nodes that make "scores", and "y" of "p"."""
     cache = ["batch", HEADS, "past", WIDTH]
@@ -43,6 +43,8 @@ def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(),
         *[made for made in products if made.output[0] in AFTER],
         node("y.t = Transpose y", perm=[0, 2, 1, 3]), node("z = Reshape y.t whole"), node("logits = MatMul z head"),
     ]
+    if domains:  # an operator in place of the parts
+        nodes = [made for made in nodes if made.output[0] not in PARTS] + list(masked) + [node("logits = MatMul z head")]
     hidden = HEADS * WIDTH
     weights = {"table": ints(VOCABULARY, hidden) / 4, "head": ints(hidden, VOCABULARY)}
     weights |= {f"w{part}": ints(hidden, hidden) / 8 for part in "qkv"}
@@ -89,7 +91,13 @@ def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(),
     grown = ["batch", HEADS, "total", WIDTH]
     save(name, nodes, ins, [f32("logits", "batch", "sequence", VOCABULARY), f32("present.0.key", *grown),
                             f32("present.0.value", *grown)],
-         numbers, [case(3, 2), case(0, 4), case(70, 1), case(66, 7)], opset=18, ir=8, want=want)
+         numbers, [case(3, 2), case(0, 4), case(70, 1), case(66, 7)], opset=18, ir=8, want=want, domains=domains)
+
+
+PARTS = {"q.split", "q", "k.split", "new_k", "v.split", "new_v", "present.0.key", "present.0.value", "k.t", "scores", "p", "y", "y.t",
+         "z", "logits", "given", "order", "bias"}
+MULTI = (node("given = Cast attention_mask", to=T.INT32), node("order = LessOrEqual keys queries"),
+         node("bias = Where order nothing lowest"))
 
 
 def causal(j, i):
@@ -163,3 +171,7 @@ def masks():
     decoder("masks_length", CAUSAL, causal, positions=[
         node("at.f = Cast query_line.first", to=T.FLOAT), node("at.eighth = Mul at.f eighth"),
         node("at.row = Unsqueeze at.eighth last"), node("x = Add tokens at.row")], front=FIRST)
+    operator = make_graphs.h.make_node(
+        "MultiHeadAttention", ["q.rows", "k.rows", "v.rows", "", "given", "bias", "past_key_values.0.key", "past_key_values.0.value"],
+        ["z", "present.0.key", "present.0.value"], domain="com.microsoft", num_heads=HEADS, scale=1.0)
+    decoder("masks_operator", [*MULTI, operator], causal, domains=["com.microsoft"])

@@ -47,6 +47,49 @@ static void without_promises_the_operator_is_told(void **state)
     sc_model_close(model);
 }
 
+static const struct sc_node *the_multi_head(const struct sc_graph *graph)
+{
+    for (int i = 0; i < graph->n_nodes; i++) {
+        if (!graph->nodes[i].dead && strcmp(graph->nodes[i].op, "MultiHeadAttention") == 0) {
+            return &graph->nodes[i];
+        }
+    }
+    fail();
+    return NULL;
+}
+
+/* MultiHeadAttention with flags of keys and a causal bias: both go, and the answers stay. */
+static void masks_of_an_operator_that_say_what_it_knows_go(void **state)
+{
+    (void)state;
+    for (int promised = 0; promised < 2; promised++) {
+        static const struct sc_tolerance near = {.relative = 1e-5, .absolute = 2e-5};
+        struct graph_case c;
+        struct sc_state_pair *pairs;
+        int n;
+        int64_t causal;
+        graph_open(&c, "masks_operator");
+        const struct sc_graph *graph = c.model->graph;
+        assert_ok(promised ? sc_decode_rewrite(c.model, NULL, &n, &pairs) : sc_passes_rewrite(c.model, NULL));
+        const struct sc_node *node = the_multi_head(graph);
+        assert_ok(sc_node_int(node, "unidirectional", 0, &causal));
+        assert_int_equal(causal, promised);
+        assert_int_equal(node->in[4] < 0, promised);
+        assert_int_equal(node->in[5] < 0, promised);
+        assert_true(!promised || (pairs[0].kind == SC_STATE_PAGED && pairs[1].kind == SC_STATE_PAGED));
+        assert_ok(sc_passes_run(c.model, c.kernels));
+        graph_compile(&c, NULL);
+        for (int set = 0; set < graph_n_sets(&c); set++) {
+            graph_read(&c, set);
+            assert_ok(sc_frame_run(c.frame, c.feeds, set));
+            for (int o = 0; o < graph->n_outputs; o++) {
+                assert_ok(sc_compare_values("", sc_frame_output(c.frame, o), &c.wanted[o], &near));
+            }
+        }
+        graph_close(&c);
+    }
+}
+
 /* One less is not taken off: the count is not what the operator wants. */
 static void another_sum_is_not_taken_for_the_length(void **state)
 {
@@ -69,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mask_of_ones_is_no_longer_read),
         cmocka_unit_test(without_promises_the_operator_is_told),
+        cmocka_unit_test(masks_of_an_operator_that_say_what_it_knows_go),
         cmocka_unit_test(another_sum_is_not_taken_for_the_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * MultiHeadAttention of com.microsoft: what it is. Q, K and V come apart, packed, or K and V as they are kept
+ * (multi_head_run.c says what it does). */
+#include "ops/ms/multi_head.h"
+
+#include "ops/infer.h"
+#include "ops/nn/cache.h"
+#include "ops/shape/shape.h"
+
+static enum sc_status params_mha(
+    const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
+{
+    SC_TRY(sc_params_new(arena, sizeof(struct sc_mha_params), params));
+    struct sc_mha_params *p = *params;
+    SC_TRY(sc_node_int(node, "num_heads", 0, &p->heads));
+    SC_TRY(sc_node_int(node, "unidirectional", 0, &p->causal));
+    SC_TRY(sc_node_float(node, "scale", 0.0F, &p->scale));
+    SC_TRY(sc_node_float(node, "mask_filter_value", -10000.0F, &p->hidden));
+    return p->heads >= 1
+        ? SC_OK
+        : sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld, want 1 or more", (long long)p->heads);
+}
+
+static enum sc_status cut_width(const struct sc_infer *infer, const char *name, int64_t hidden, int64_t *width)
+{
+    const struct sc_mha_params *p = infer->params;
+    *width = hidden >= 0 ? hidden / p->heads : SC_DIM_UNKNOWN;
+    return hidden < 0 || hidden % p->heads == 0
+        ? SC_OK
+        : sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s of width %lld cannot be cut in %lld heads", name,
+              (long long)hidden, (long long)p->heads);
+}
+
+/* Which of the forms it is, by ranks; and the sizes that they tell. */
+static enum sc_status find_form(const struct sc_infer *infer, struct sc_mha_sizes *s)
+{
+    const struct sc_fact *q = infer->in[SC_MHA_QUERY], *k = sc_infer_in(infer, SC_MHA_KEY),
+                         *v = sc_infer_in(infer, SC_MHA_VALUE);
+    const bool packed = !k && !v && (q->rank == 5 || q->rank < 0);
+    const bool pairs = k && !v && (k->rank == 5 || k->rank < 0);
+    const bool apart = k && v && (k->rank == 3 || k->rank == 4 || k->rank < 0) && (v->rank == k->rank || v->rank < 0);
+    if ((!packed && q->rank >= 0 && q->rank != 3) || (!packed && !pairs && !apart)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "query, key and value of ranks %d, %d and %d are none of the forms", q->rank, k ? k->rank : 0,
+            v ? v->rank : 0);
+    }
+    s->form = packed ? SC_MHA_PACKED : pairs ? SC_MHA_PAIRS : k->rank == 4 ? SC_MHA_KEPT : SC_MHA_APART;
+    s->batch = q->rank < 0 ? SC_DIM_UNKNOWN : q->dims[0];
+    s->n = q->rank < 0 ? SC_DIM_UNKNOWN : q->dims[1];
+    s->width = packed && q->rank == 5 ? q->dims[4] : SC_DIM_UNKNOWN;
+    if (!packed && q->rank == 3) {
+        SC_TRY(cut_width(infer, "query", q->dims[2], &s->width));
+    }
+    s->n_kv = packed ? s->n : k->rank < 0 ? SC_DIM_UNKNOWN : k->dims[s->form == SC_MHA_KEPT ? 2 : 1];
+    s->v_width = packed || pairs ? s->width : v->rank == 4 ? v->dims[3] : SC_DIM_UNKNOWN;
+    return apart && v->rank == 3 ? cut_width(infer, "value", v->dims[2], &s->v_width) : SC_OK;
+}
+
+static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_mha_sizes *s)
+{
+    SC_TRY(sc_infer_needs(infer, 1));
+    *s = (struct sc_mha_sizes){0};
+    SC_TRY(find_form(infer, s));
+    const struct sc_fact *past[2] = {sc_infer_in(infer, SC_MHA_PAST_K), sc_infer_in(infer, SC_MHA_PAST_V)};
+    if (sc_infer_in(infer, SC_MHA_PAST_LENGTH) || sc_infer_in(infer, SC_MHA_BEAMS)) {
+        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED,
+            "past_sequence_length and cache_indirection, buffers that are shared, are not supported");
+    }
+    if (!past[0] != !past[1] || (past[0] && past[0]->kind != past[1]->kind)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "past_key and past_value do not come in pairs");
+    }
+    if (past[0] && s->form == SC_MHA_KEPT) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "a past together with a key of rank 4");
+    }
+    s->resident = past[0] && past[0]->kind == SC_KIND_STATE;
+    s->past = !past[0] ? 0 : past[0]->rank == 4 && !s->resident ? past[0]->dims[2] : SC_DIM_UNKNOWN;
+    s->total = s->past >= 0 && s->n_kv >= 0 ? s->past + s->n_kv : SC_DIM_UNKNOWN;
+    return SC_OK;
+}
+
+static enum sc_status check_dims(const struct sc_infer *infer, int input, int rank, const int64_t *want)
+{
+    const struct sc_fact *fact = sc_infer_in(infer, input);
+    bool fits = !fact || fact->rank < 0 || fact->rank == rank;
+    for (int i = 0; fact && fits && i < fact->rank; i++) {
+        fits = fact->dims[i] < 0 || want[i] < 0 || fact->dims[i] == want[i];
+    }
+    if (fits) {
+        return SC_OK;
+    }
+    char a[128], b[128];
+    return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input %d is %s, want %s", input,
+        sc_dims_text(fact->rank, fact->dims, a, sizeof a), sc_dims_text(rank, want, b, sizeof b));
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return a >= 0 && b >= 0 ? a * b : SC_DIM_UNKNOWN;
+}
+
+static enum sc_status check_rows(const struct sc_infer *infer, const struct sc_mha_sizes *s)
+{
+    const struct sc_mha_params *p = infer->params;
+    const int64_t packed[5] = {s->batch, s->n, p->heads, 3, s->width}, pairs[5] = {s->batch, s->n_kv, p->heads, 2, s->width};
+    const int64_t k[4] = {s->batch, p->heads, s->n_kv, s->width}, v[4] = {s->batch, p->heads, s->n_kv, s->v_width};
+    const int64_t flat_k[3] = {s->batch, s->n_kv, times(p->heads, s->width)};
+    const int64_t flat_v[3] = {s->batch, s->n_kv, times(p->heads, s->v_width)};
+    switch (s->form) {
+    case SC_MHA_PACKED:
+        return check_dims(infer, SC_MHA_QUERY, 5, packed);
+    case SC_MHA_PAIRS:
+        return check_dims(infer, SC_MHA_KEY, 5, pairs);
+    case SC_MHA_KEPT:
+        SC_TRY(check_dims(infer, SC_MHA_KEY, 4, k));
+        return check_dims(infer, SC_MHA_VALUE, 4, v);
+    default:
+        SC_TRY(check_dims(infer, SC_MHA_KEY, 3, flat_k));
+        return check_dims(infer, SC_MHA_VALUE, 3, flat_v);
+    }
+}
+
+static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc_mha_sizes *s)
+{
+    const struct sc_mha_params *p = infer->params;
+    const int64_t past_k[4] = {s->batch, p->heads, s->resident ? SC_DIM_UNKNOWN : s->past, s->width};
+    const int64_t past_v[4] = {s->batch, p->heads, s->resident ? SC_DIM_UNKNOWN : s->past, s->v_width};
+    const int64_t hidden = times(p->heads, s->width), v_hidden = times(p->heads, s->v_width);
+    const int64_t bias[1] = {hidden >= 0 && v_hidden >= 0 ? 2 * hidden + v_hidden : SC_DIM_UNKNOWN};
+    SC_TRY(check_rows(infer, s));
+    SC_TRY(check_dims(infer, SC_MHA_PAST_K, 4, past_k));
+    SC_TRY(check_dims(infer, SC_MHA_PAST_V, 4, past_v));
+    SC_TRY(check_dims(infer, SC_MHA_BIAS, 1, bias));
+    const struct sc_fact *added = sc_infer_in(infer, SC_MHA_SCORES_BIAS);
+    if (added && added->rank >= 0) {
+        const int64_t want[4] = {s->batch, p->heads, s->n, s->total};
+        bool fits = added->rank == 4;
+        for (int i = 0; fits && i < 4; i++) {
+            fits = added->dims[i] < 0 || want[i] < 0 || added->dims[i] == want[i] || (i < 2 && added->dims[i] == 1);
+        }
+        if (!fits) {
+            return sc_node_fail(
+                infer->graph, infer->node, SC_BAD_INPUT, "attention_bias does not broadcast to the scores");
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status infer_mha(struct sc_infer *infer)
+{
+    const struct sc_mha_params *p = infer->params;
+    struct sc_mha_sizes s;
+    SC_TRY(find_sizes(infer, &s));
+    SC_TRY(check_inputs(infer, &s));
+    const enum sc_type type = infer->in[SC_MHA_QUERY]->type;
+    const int64_t y[3] = {s.batch, s.n, times(p->heads, s.v_width)}, scores[4] = {s.batch, p->heads, s.n, s.total};
+    if (sc_infer_out(infer, 0)) {
+        sc_fact_tensor(infer->out[0], type, 3, y);
+    }
+    for (int i = 1; i < 3; i++) {
+        const int64_t present[4] = {s.batch, p->heads, s.total, i == 1 ? s.width : s.v_width};
+        if (sc_infer_out(infer, i) && s.resident) {
+            *infer->out[i] = *infer->in[SC_MHA_PAST_K + i - 1];
+        } else if (sc_infer_out(infer, i)) {
+            sc_fact_tensor(infer->out[i], type, 4, present);
+        }
+    }
+    if (sc_infer_out(infer, 3)) {
+        if (s.resident) {
+            return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "qk of a resident cache");
+        }
+        sc_fact_tensor(infer->out[3], type, 4, scores);
+    }
+    return SC_OK;
+}
+
+struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call)
+{
+    struct sc_fact facts[SC_MHA_N_IN];
+    const struct sc_fact *at[SC_MHA_N_IN] = {NULL};
+    for (int i = 0; i < call->n_in && i < SC_MHA_N_IN; i++) {
+        if (call->in[i]) {
+            sc_fact_of_input(&facts[i], call->in[i]);
+            at[i] = &facts[i];
+        }
+    }
+    const struct sc_infer infer = {
+        .graph = call->graph, .node = call->node, .params = call->params, .n_in = SC_MHA_N_IN, .in = at};
+    struct sc_mha_sizes s = {0};
+    (void)find_sizes(&infer, &s); /* resolve fails where this would */
+    if (s.resident) { /* what the caches hold; the longest of the batch */
+        const struct sc_state *keys = call->in[SC_MHA_PAST_K]->u.state;
+        s.past = 0;
+        for (int64_t b = 0; b < s.batch; b++) {
+            s.past = keys->rows[b].length > s.past ? keys->rows[b].length : s.past;
+        }
+        s.total = s.past + s.n_kv;
+    }
+    return s;
+}
+
+/* The mask: valid keys of each batch row, alone or before what packed rows have; or flags of keys, for each query or for
+ * all. */
+static enum sc_status check_padding(const struct sc_call *call, const struct sc_mha_sizes *s)
+{
+    const struct sc_tensor *mask = sc_call_in(call, SC_MHA_PADDING);
+    if (!mask) {
+        return SC_OK;
+    }
+    const bool lengths = mask->rank == 1 && (mask->dims[0] == s->batch || mask->dims[0] == 3 * s->batch + 2);
+    const bool flags = mask->rank == 2 && mask->dims[0] == s->batch && mask->dims[1] == s->total;
+    const bool each = mask->rank == 3 && mask->dims[0] == s->batch && mask->dims[1] == s->n && mask->dims[2] == s->total;
+    if (!lengths && !flags && !each) {
+        char text[128];
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
+            "key_padding_mask is %s, the batch %lld, with %lld queries and %lld keys",
+            sc_dims_text(mask->rank, mask->dims, text, sizeof text), (long long)s->batch, (long long)s->n,
+            (long long)s->total);
+    }
+    for (int64_t b = 0; lengths && b < s->batch; b++) {
+        const int64_t n = sc_index_at(mask, b);
+        if (n < 0 || n > s->total) {
+            return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "key_padding_mask is %lld of %lld keys",
+                (long long)n, (long long)s->total);
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status resolve_mha(const struct sc_call *call)
+{
+    SC_TRY(sc_resolve_by_infer(call));
+    const struct sc_mha_sizes s = sc_mha_call_sizes(call);
+    const struct sc_tensor *added = sc_call_in(call, SC_MHA_SCORES_BIAS);
+    if (added && added->dims[3] != s.total) {
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "attention_bias has %lld keys, there are %lld",
+            (long long)added->dims[3], (long long)s.total);
+    }
+    for (int64_t b = 0; s.resident && b < s.batch; b++) {
+        const struct sc_state *keys = call->in[SC_MHA_PAST_K]->u.state, *values = call->in[SC_MHA_PAST_V]->u.state;
+        const int64_t length = keys->rows[b].length;
+        if (length != values->rows[b].length || (length != s.past && (added || sc_call_in(call, SC_MHA_PADDING)))) {
+            return sc_node_fail(call->graph, call->node, SC_INTERNAL, "caches of several lengths");
+        }
+        SC_TRY(sc_cache_check_room(call, keys, (int)b, length, s.n_kv));
+        SC_TRY(sc_cache_check_room(call, values, (int)b, length, s.n_kv));
+    }
+    return check_padding(call, &s);
+}
+
+static void cost_mha(const struct sc_infer *infer, struct sc_cost *cost)
+{
+    const struct sc_mha_params *p = infer->params;
+    struct sc_mha_sizes s;
+    if (find_sizes(infer, &s) != SC_OK) {
+        return;
+    }
+    const struct sc_fact *past = sc_infer_in(infer, SC_MHA_PAST_K);
+    const double bytes = (double)sc_type_bytes(infer->in[SC_MHA_QUERY]->type);
+    const double total = (double)(s.resident ? past->dims[2] : s.total), widths = (double)(s.width + s.v_width);
+    const double queries = (double)(s.batch * p->heads * s.n);
+    cost->operations = 2 * queries * total * widths + 8 * queries * total;
+    cost->read_bytes = bytes * ((double)(s.batch * p->heads) * total * widths + queries * (double)s.width);
+    cost->written_bytes = bytes * queries * (double)s.v_width;
+}
+
+const struct sc_op sc_ops_ms_multi_head[] = {
+    {.domain = "com.microsoft",
+        .name = "MultiHeadAttention",
+        .since = 1,
+        .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_STATE,
+        .params = params_mha,
+        .infer = infer_mha,
+        .scratch = sc_mha_scratch,
+        .resolve = resolve_mha,
+        .run = sc_mha_run,
+        .cost = cost_mha},
+    {.name = NULL},
+};

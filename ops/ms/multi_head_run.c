@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * MultiHeadAttention as one call of attention with caches: the bias of the projections is added to copies of the rows, masks
+ * become what is added to scores. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/ms/cached.h"
+#include "ops/ms/multi_head.h"
+#include "ops/nn/norm.h"
+#include "ops/shape/shape.h"
+#include "tensor/convert.h"
+
+/* Scratch. Parts that are not needed are NULL. */
+struct rooms {
+    int64_t *start, *length;
+    void *q, *k, *v; /* with their bias: [batch, rows, heads, width] */
+    void *added; /* to scores: [batch, heads or 1, queries or 1, total] */
+    float *rows; /* of a worker: two of a head, or one of keys */
+    void *present_k, *present_v; /* that nobody asked for */
+    void *rest;
+    size_t bytes;
+};
+
+static void *take(char *base, size_t *total, size_t bytes)
+{
+    char *at = base ? base + *total : NULL;
+    *total += (bytes + 63) / 64 * 64;
+    return at;
+}
+
+/* What is added to the scores, when there is a mask: as broad as both. */
+struct added {
+    int64_t heads, queries;
+};
+
+static struct added size_of_added(const struct sc_call *call, const struct sc_mha_sizes *s)
+{
+    const struct sc_tensor *bias = sc_call_in(call, SC_MHA_SCORES_BIAS), *mask = sc_call_in(call, SC_MHA_PADDING);
+    return (struct added){bias ? bias->dims[1] : 1, bias || (mask && mask->rank == 3) ? s->n : 1};
+}
+
+static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_sizes *s, char *base)
+{
+    const struct sc_mha_params *p = call->params;
+    const size_t bytes = sc_type_bytes(sc_call_in(call, SC_MHA_QUERY)->type);
+    const size_t head = (size_t)(s->batch * p->heads), rows = head * (size_t)s->n_kv;
+    const bool biased = sc_call_in(call, SC_MHA_BIAS), kept = s->form == SC_MHA_KEPT;
+    const bool joins = sc_call_in(call, SC_MHA_PAST_K) && !s->resident;
+    const struct added a = size_of_added(call, s);
+    const int64_t longest = s->width + s->v_width > s->total ? s->width + s->v_width : s->total;
+    struct rooms r = {0};
+    r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
+    r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
+    r.q = biased ? take(base, &r.bytes, head * (size_t)(s->n * s->width) * bytes) : NULL;
+    r.k = biased && !kept ? take(base, &r.bytes, rows * (size_t)s->width * bytes) : NULL;
+    r.v = biased && !kept ? take(base, &r.bytes, rows * (size_t)s->v_width * bytes) : NULL;
+    if (sc_call_in(call, SC_MHA_PADDING)) {
+        r.added = take(base, &r.bytes, (size_t)(s->batch * a.heads * a.queries * s->total) * bytes);
+    }
+    r.rows = take(base, &r.bytes, 2 * (size_t)longest * sizeof(float));
+    if (joins && !sc_call_out(call, 1)) {
+        r.present_k = take(base, &r.bytes, head * (size_t)(s->total * s->width) * bytes);
+    }
+    if (joins && !sc_call_out(call, 2)) {
+        r.present_v = take(base, &r.bytes, head * (size_t)(s->total * s->v_width) * bytes);
+    }
+    r.rest = take(base, &r.bytes, 0);
+    return r;
+}
+
+static void set_strides(int64_t strides[4], int64_t batch, int64_t head, int64_t row)
+{
+    strides[0] = batch;
+    strides[1] = head;
+    strides[2] = row;
+    strides[3] = 1;
+}
+
+/* Where rows of Q, K and V lie. */
+static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, struct sc_cached_attention *c)
+{
+    const int64_t heads = ((const struct sc_mha_params *)call->params)->heads, w = s->width, v = s->v_width;
+    const struct sc_tensor *q = sc_call_in(call, SC_MHA_QUERY), *key = sc_call_in(call, SC_MHA_KEY);
+    const struct sc_tensor *value = sc_call_in(call, SC_MHA_VALUE);
+    const size_t bytes = sc_type_bytes(q->type);
+    const int64_t of = s->form == SC_MHA_PACKED ? 3 : s->form == SC_MHA_PAIRS ? 2 : 1;
+    set_strides(c->attention.q_strides, s->n * heads * w, w, heads * w);
+    c->attention.q = q->data;
+    if (s->form == SC_MHA_PACKED) {
+        set_strides(c->attention.q_strides, s->n * heads * 3 * w, 3 * w, heads * 3 * w);
+        c->k = sc_const_at(q->data, w, bytes);
+        c->v = sc_const_at(q->data, 2 * w, bytes);
+    } else {
+        c->k = key->data;
+        c->v = s->form == SC_MHA_PAIRS ? sc_const_at(key->data, w, bytes) : value->data;
+    }
+    if (s->form == SC_MHA_KEPT) {
+        set_strides(c->k_strides, heads * s->n_kv * w, s->n_kv * w, w);
+        set_strides(c->v_strides, heads * s->n_kv * v, s->n_kv * v, v);
+    } else {
+        set_strides(c->k_strides, s->n_kv * heads * of * w, of * w, heads * of * w);
+        set_strides(c->v_strides, s->n_kv * heads * of * v, of * v, heads * of * v);
+    }
+}
+
+static void describe(
+    const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, struct sc_cached_attention *c)
+{
+    const struct sc_mha_params *p = call->params;
+    const struct sc_tensor *bias = sc_call_in(call, SC_MHA_SCORES_BIAS), *scores = sc_call_out(call, 3);
+    const struct sc_tensor *past_k = s->resident ? NULL : sc_call_in(call, SC_MHA_PAST_K);
+    const struct sc_tensor *present_k = sc_call_out(call, 1), *present_v = sc_call_out(call, 2);
+    const enum sc_type type = sc_call_in(call, SC_MHA_QUERY)->type;
+    memset(c, 0, sizeof *c);
+    c->attention = (struct sc_attention){.type = type,
+        .v_type = type,
+        .batch = s->batch,
+        .q_heads = p->heads,
+        .kv_heads = p->heads,
+        .n_q = s->n,
+        .qk_width = s->width,
+        .v_width = s->v_width,
+        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
+        .causal = p->causal != 0,
+        .left_window = -1,
+        .right_window = -1,
+        .y = sc_call_out(call, 0)->data,
+        .tap = scores ? SC_TAP_BIAS : SC_TAP_NONE,
+        .qk_out = scores ? scores->data : NULL,
+        .qk_length = s->total};
+    set_strides(c->attention.y_strides, s->n * p->heads * s->v_width, s->v_width, p->heads * s->v_width);
+    find_rows(call, s, c);
+    if (bias) {
+        c->attention.bias = bias->data;
+        c->attention.bias_length = s->total;
+        for (int i = 0; i < 4; i++) {
+            c->attention.bias_strides[i] = bias->dims[i] == 1 && i < 2 ? 0 : bias->strides[i];
+        }
+    }
+    c->n_new = s->n_kv;
+    c->start = r->start;
+    c->length = r->length;
+    if (s->resident) {
+        c->state_k = call->in[SC_MHA_PAST_K]->u.state;
+        c->state_v = call->in[SC_MHA_PAST_V]->u.state;
+    } else if (past_k || present_k || present_v) {
+        c->past_k = past_k ? past_k->data : NULL;
+        c->past_v = past_k ? sc_call_in(call, SC_MHA_PAST_V)->data : NULL;
+        c->past_room = s->past;
+        c->present_room = s->total;
+        c->present_k = present_k ? present_k->data : r->present_k;
+        c->present_v = present_v ? present_v->data : r->present_v;
+    }
+}
+
+size_t sc_mha_scratch(const struct sc_call *call)
+{
+    struct sc_mha_sizes s = sc_mha_call_sizes(call);
+    const struct sc_state *keys = s.resident ? call->in[SC_MHA_PAST_K]->u.state : NULL;
+    s.total = keys && keys->capacity > s.total ? keys->capacity : s.total;
+    const struct rooms rooms = cut_rooms(call, &s, NULL);
+    struct sc_cached_attention c;
+    describe(call, &s, &rooms, &c);
+    return rooms.bytes + sc_cached_scratch_bytes(&c, s.total, sc_team_size(call->team));
+}
+
+/* A copy of rows, [batch, n, heads, width], with the bias of each head. */
+struct biased {
+    const void *from;
+    void *to;
+    int64_t *strides; /* of `from`; then of the copy */
+    int64_t n, width, bias; /* bias: where it begins */
+};
+
+static void add_bias(const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, const struct biased *b)
+{
+    const int64_t heads = ((const struct sc_mha_params *)call->params)->heads;
+    const struct sc_tensor *bias = sc_call_in(call, SC_MHA_BIAS);
+    const enum sc_type type = bias->type;
+    const size_t bytes = sc_type_bytes(type);
+    for (int64_t i = 0; i < s->batch * b->n * heads; i++) {
+        const int64_t h = i % heads, row = i / heads % b->n, at = i / heads / b->n;
+        const void *from = sc_const_at(b->from, at * b->strides[0] + h * b->strides[1] + row * b->strides[2], bytes);
+        void *to = sc_at(b->to, i * b->width, bytes);
+        const float *x = sc_norm_widen(call->kernels, type, from, r->rows, b->width);
+        const float *y = sc_norm_widen(
+            call->kernels, type, sc_const_at(bias->data, b->bias + h * b->width, bytes), r->rows + b->width, b->width);
+        float *sum = type == SC_F32 ? to : r->rows;
+        call->kernels->binary[SC_BINARY_add](x, 1, y, 1, sum, b->width);
+        sc_norm_narrow(call->kernels, type, sum, to, b->width);
+    }
+    set_strides(b->strides, b->n * heads * b->width, b->width, heads * b->width);
+}
+
+static void add_biases(
+    const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, struct sc_cached_attention *c)
+{
+    const int64_t hidden = ((const struct sc_mha_params *)call->params)->heads * s->width;
+    const struct biased q = {c->attention.q, r->q, c->attention.q_strides, s->n, s->width, 0};
+    add_bias(call, s, r, &q);
+    c->attention.q = r->q;
+    if (r->k) {
+        const struct biased k = {c->k, r->k, c->k_strides, s->n_kv, s->width, hidden};
+        const struct biased v = {c->v, r->v, c->v_strides, s->n_kv, s->v_width, 2 * hidden};
+        add_bias(call, s, r, &k);
+        add_bias(call, s, r, &v);
+        c->k = r->k;
+        c->v = r->v;
+    }
+}
+
+/* Whether the mask lets query i of batch row b see key j. */
+static bool lets(const struct sc_tensor *mask, const struct sc_mha_sizes *s, int64_t b, int64_t i, int64_t j)
+{
+    if (mask->rank == 1) {
+        return j < sc_index_at(mask, b);
+    }
+    return sc_index_at(mask, (mask->rank == 2 ? b : b * s->n + i) * s->total + j) != 0;
+}
+
+/* The mask as what is added to scores, on top of attention_bias. */
+static void add_mask(
+    const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, struct sc_cached_attention *c)
+{
+    const struct sc_mha_params *p = call->params;
+    const struct sc_tensor *mask = sc_call_in(call, SC_MHA_PADDING);
+    struct sc_attention *a = &c->attention;
+    const struct added size = size_of_added(call, s);
+    const size_t bytes = sc_type_bytes(a->type);
+    for (int64_t k = 0; k < s->batch * size.heads * size.queries; k++) {
+        const int64_t i = k % size.queries, h = k / size.queries % size.heads, b = k / size.queries / size.heads;
+        memset(r->rows, 0, (size_t)s->total * sizeof(float));
+        if (a->bias) {
+            const int64_t at = b * a->bias_strides[0] + h * a->bias_strides[1] + i * a->bias_strides[2];
+            sc_convert(a->type, sc_const_at(a->bias, at, bytes), SC_F32, r->rows, s->total, 0);
+        }
+        for (int64_t j = 0; j < s->total; j++) {
+            r->rows[j] += lets(mask, s, b, i, j) ? 0 : p->hidden;
+        }
+        sc_convert(SC_F32, r->rows, a->type, sc_at(r->added, k * s->total, bytes), s->total, 0);
+    }
+    a->bias = r->added;
+    a->bias_length = s->total;
+    a->bias_strides[0] = size.heads * size.queries * s->total;
+    a->bias_strides[1] = size.heads > 1 ? size.queries * s->total : 0;
+    a->bias_strides[2] = size.queries > 1 ? s->total : 0;
+    a->bias_strides[3] = 1;
+}
+
+void sc_mha_run(const struct sc_call *call)
+{
+    const struct sc_mha_sizes s = sc_mha_call_sizes(call);
+    const struct rooms rooms = cut_rooms(call, &s, call->scratch);
+    struct sc_cached_attention c;
+    describe(call, &s, &rooms, &c);
+    for (int64_t b = 0; b < s.batch; b++) {
+        rooms.start[b] = s.resident ? c.state_k->rows[b].length : s.past;
+        rooms.length[b] = rooms.start[b] + s.n_kv;
+    }
+    for (int i = 1; i < 3; i++) {
+        if (s.resident && i < call->n_out && call->out[i]) {
+            call->out[i]->kind = SC_KIND_STATE;
+            call->out[i]->u.state = call->in[SC_MHA_PAST_K + i - 1]->u.state;
+        }
+    }
+    if (s.batch == 0 || s.n == 0) {
+        return;
+    }
+    if (sc_call_in(call, SC_MHA_BIAS)) {
+        add_biases(call, &s, &rooms, &c);
+    }
+    if (sc_call_in(call, SC_MHA_PADDING)) {
+        add_mask(call, &s, &rooms, &c);
+    }
+    sc_cached_run(&c, call->kernels, call->team, rooms.rest);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims about MultiHeadAttention: the same bits from every form of its inputs and from every cache, and what is refused.
+ * Against ONNX Runtime it is held by tests/data/microsoft, which has no packed forms on the CPU. */
+#include "op_case.h"
+
+enum { H = 3, D = 8, ROOM = 96, HIDDEN = H * D };
+
+static void fill(float *x, int64_t n, unsigned seed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525U + 1013904223U;
+        x[i] = (float)((int)(seed >> 24) - 128) / 128.0F;
+    }
+}
+
+static void open_mha(struct op_case *c, int n_out)
+{
+    op_open(c, "com.microsoft", "MultiHeadAttention", 1, n_out);
+    op_int(c, "num_heads", H);
+}
+
+/* Rows of HIDDEN as heads of several, side by side: part i of n. */
+static void pack(const float *from, int rows, int i, int n, float *to)
+{
+    for (int r = 0; r < rows * H; r++) {
+        memcpy(to + (r * n + i) * D, from + r * D, D * sizeof *to);
+    }
+}
+
+static void packed_forms_give_the_bits_of_rows_apart(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static float rows[3][N * HIDDEN], qkv[3 * N * HIDDEN], kv[2 * N * HIDDEN], bias[3 * HIDDEN];
+    struct op_case apart, packed, pairs;
+    fill(bias, 3 * HIDDEN, 5);
+    for (int i = 0; i < 3; i++) {
+        fill(rows[i], N * HIDDEN, 11 + (unsigned)i);
+        pack(rows[i], N, i, 3, qkv);
+    }
+    pack(rows[1], N, 0, 2, kv);
+    pack(rows[2], N, 1, 2, kv);
+    open_mha(&apart, 1);
+    for (int i = 0; i < 3; i++) {
+        op_in(&apart, SC_F32, rows[i], DIMS(1, N, HIDDEN));
+    }
+    op_in(&apart, SC_F32, bias, DIMS(3 * HIDDEN));
+    assert_int_equal(op_run(&apart), SC_OK);
+    open_mha(&packed, 1);
+    op_in(&packed, SC_F32, qkv, DIMS(1, N, H, 3, D));
+    op_in_absent(&packed);
+    op_in_absent(&packed);
+    op_in(&packed, SC_F32, bias, DIMS(3 * HIDDEN));
+    assert_int_equal(op_run(&packed), SC_OK);
+    open_mha(&pairs, 1);
+    op_in(&pairs, SC_F32, rows[0], DIMS(1, N, HIDDEN));
+    op_in(&pairs, SC_F32, kv, DIMS(1, N, H, 2, D));
+    op_in_absent(&pairs);
+    op_in(&pairs, SC_F32, bias, DIMS(3 * HIDDEN));
+    assert_int_equal(op_run(&pairs), SC_OK);
+    assert_memory_equal(op_out(&packed, 0), op_out(&apart, 0), N * HIDDEN * sizeof(float));
+    assert_memory_equal(op_out(&pairs, 0), op_out(&apart, 0), N * HIDDEN * sizeof(float));
+    op_close(&apart);
+    op_close(&packed);
+    op_close(&pairs);
+}
+
+static struct sc_state_view views[2];
+static void *pages[2][2];
+static float memory[2][2][H * SC_PAGE_ROWS * D];
+
+static void open_states(struct sc_state states[2])
+{
+    for (int i = 0; i < 2; i++) {
+        pages[i][0] = memory[i][0];
+        pages[i][1] = memory[i][1];
+        views[i] = (struct sc_state_view){.pages = pages[i],
+            .n_pages = 2,
+            .head_stride = SC_PAGE_ROWS * D,
+            .row_stride = i == 0 ? 1 : D,
+            .column_stride = i == 0 ? SC_PAGE_ROWS : 1};
+        states[i] = (struct sc_state){
+            .type = SC_F32, .heads = H, .width = D, .capacity = 2 * SC_PAGE_ROWS, .n_rows = 1, .rows = &views[i]};
+    }
+}
+
+/* n causal rows after n_past others, which hidden[] lets them see. */
+static enum sc_status step(struct op_case *c, float rows[3][ROOM * HIDDEN], int n, int n_past, float past[2][H * ROOM * D],
+    const int32_t *lets, struct sc_state *states)
+{
+    open_mha(c, 3);
+    op_int(c, "unidirectional", 1);
+    for (int i = 0; i < 3; i++) {
+        op_in(c, SC_F32, rows[i] + n_past * HIDDEN, DIMS(1, n, HIDDEN));
+    }
+    op_in_absent(c);
+    op_in(c, SC_I32, lets, DIMS(1, n_past + n));
+    op_in_absent(c);
+    for (int i = 0; i < 2; i++) {
+        if (states) {
+            op_in_state(c, &states[i]);
+        } else {
+            op_in(c, SC_F32, past[i], DIMS(1, H, n_past, D));
+        }
+    }
+    return op_run(c);
+}
+
+static void a_kept_cache_gives_the_bits_of_one_that_grows(void **state)
+{
+    (void)state;
+    static float rows[3][ROOM * HIDDEN], past[2][H * ROOM * D];
+    static const int steps[] = {60, 1, 9, 1};
+    static int32_t lets[ROOM];
+    struct sc_state states[2];
+    int length = 0;
+    open_states(states);
+    for (int i = 0; i < 3; i++) {
+        fill(rows[i], ROOM * HIDDEN, 21 + (unsigned)i);
+    }
+    for (int i = 0; i < ROOM; i++) {
+        lets[i] = i % 7 != 3;
+    }
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        const int n = steps[s];
+        struct op_case grown, kept;
+        assert_int_equal(step(&grown, rows, n, length, past, lets, NULL), SC_OK);
+        assert_int_equal(step(&kept, rows, n, length, past, lets, states), SC_OK);
+        assert_memory_equal(op_out(&kept, 0), op_out(&grown, 0), (size_t)(n * HIDDEN) * sizeof(float));
+        op_expect_dims(&grown, 1, DIMS(1, H, length + n, D));
+        assert_ptr_equal(kept.out[2].u.state, &states[1]);
+        length += n;
+        for (int i = 0; i < 2; i++) {
+            memcpy(past[i], op_out(&grown, 1 + i), sizeof(float) * (size_t)(H * length * D));
+            views[i].length = length;
+        }
+        op_close(&grown);
+        op_close(&kept);
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const float x[4 * HIDDEN];
+    static const int32_t mask[8];
+    struct op_case c;
+    open_mha(&c, 1);
+    op_in(&c, SC_F32, x, DIMS(1, 2, HIDDEN));
+    op_in(&c, SC_F32, x, DIMS(1, 2, HIDDEN));
+    assert_int_equal(op_run(&c), SC_BAD_INPUT);
+    assert_non_null(strstr(sc_error_last()->text, "none of the forms"));
+    op_close(&c);
+    open_mha(&c, 1);
+    for (int i = 0; i < 3; i++) {
+        op_in(&c, SC_F32, x, DIMS(1, 2, i == 1 ? HIDDEN - H : HIDDEN));
+    }
+    assert_int_equal(op_run(&c), SC_BAD_INPUT);
+    assert_non_null(strstr(sc_error_last()->text, "input 1 is [1,2,21], want [1,2,24]"));
+    op_close(&c);
+    open_mha(&c, 1);
+    for (int i = 0; i < 3; i++) {
+        op_in(&c, SC_F32, x, DIMS(1, 2, HIDDEN));
+    }
+    op_in_absent(&c);
+    op_in(&c, SC_I32, mask, DIMS(1, 3));
+    assert_int_equal(op_run(&c), SC_BAD_INPUT);
+    assert_non_null(strstr(sc_error_last()->text, "key_padding_mask is [1,3], the batch 1, with 2 queries and 2 keys"));
+    op_close(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_forms_give_the_bits_of_rows_apart),
+        cmocka_unit_test(a_kept_cache_gives_the_bits_of_one_that_grows),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
