@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plan's table comes from the partitioner; the ranks' table from their reports. */
+ * The plan's table comes from the partitioner; the tables of ranks and stages from their reports. */
 #include "launch/report.h"
 
 #include <inttypes.h>
@@ -90,25 +90,48 @@ static void print_traffic(const struct sc_rank_report *reports, int size, int64_
         (double)messages / (double)n_tokens, sc_bytes_text(bytes / n_tokens, text, sizeof text));
 }
 
+static void print_stages(const struct sc_plan *plan, const struct sc_stage_report *stages, FILE *out)
+{
+    fprintf(out, "\n%5s  %4s  %12s  %10s  %10s\n", "stage", "rank", "microbatches", "predicted", "measured");
+    for (int s = 0; s < plan->n_stages; s++) {
+        const int64_t n = stages[s].n_microbatches;
+        char predicted[32], measured[32];
+        fprintf(out, "%5d  %4d  %12" PRId64 "  %10s  %10s\n", s, plan->stages[s].ranks[0], n,
+            sc_seconds_text(plan->stages[s].seconds, predicted, sizeof predicted),
+            n > 0 ? sc_seconds_text((double)stages[s].busy_ns / 1e9 / (double)n, measured, sizeof measured) : "-");
+    }
+}
+
+static enum sc_status tell(const struct sc_session *session, const struct sc_model *model,
+    const struct sc_measured *measured, int64_t n_tokens, FILE *out, struct sc_json *document)
+{
+    const struct sc_plan *plan = sc_session_plan(session);
+    if (out) {
+        print_ranks(plan, measured->ranks, measured->n_ranks, out);
+        print_stages(plan, measured->stages, out);
+    }
+    if (out && n_tokens > 0) {
+        print_traffic(measured->ranks, measured->n_ranks, n_tokens, out);
+    }
+    return document ? sc_report_file_add(document, session, model, measured) : SC_OK;
+}
+
 enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model *model, struct sc_world *world,
     int64_t n_tokens, FILE *out, struct sc_json *document)
 {
-    const int size = sc_world_size(world);
+    const int size = sc_world_size(world), n_stages = sc_session_plan(session)->n_stages;
     const bool root = sc_world_rank(world) == 0;
-    struct sc_rank_report *reports = root ? calloc((size_t)size, sizeof *reports) : NULL;
-    if (root && !reports) {
-        return sc_fail(SC_NO_MEMORY, "out of memory for %d reports", size);
+    struct sc_rank_report *ranks = root ? calloc((size_t)size, sizeof *ranks) : NULL;
+    struct sc_stage_report *stages = root ? calloc((size_t)n_stages + 1, sizeof *stages) : NULL;
+    enum sc_status status =
+        root && (!ranks || !stages) ? sc_fail(SC_NO_MEMORY, "out of memory for %d reports", size) : SC_OK;
+    status = status == SC_OK ? sc_session_report(session, ranks) : status;
+    status = status == SC_OK ? sc_session_report_stages(session, stages) : status;
+    if (status == SC_OK && root) {
+        const struct sc_measured measured = {size, ranks, stages};
+        status = tell(session, model, &measured, n_tokens, out, document);
     }
-    enum sc_status status = sc_session_report(session, reports);
-    if (status == SC_OK && root && out) {
-        print_ranks(sc_session_plan(session), reports, size, out);
-        if (n_tokens > 0) {
-            print_traffic(reports, size, n_tokens, out);
-        }
-    }
-    if (status == SC_OK && root && document) {
-        status = sc_report_file_add(document, session, model, size, reports);
-    }
-    free(reports);
+    free(stages);
+    free(ranks);
     return status;
 }

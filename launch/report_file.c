@@ -131,7 +131,16 @@ static enum sc_status add_planned_bytes(struct sc_json *at, const struct sc_plan
     return sc_json_add_int(at, "state_bytes", stage->state_bytes);
 }
 
-static enum sc_status add_plan(struct sc_json *document, const struct sc_plan *plan)
+static enum sc_status add_measured(struct sc_json *stage, const struct sc_stage_report *done)
+{
+    SC_TRY(sc_json_add_int(stage, "microbatches", done->n_microbatches));
+    return done->n_microbatches == 0
+        ? SC_OK
+        : sc_json_add_real(stage, "measured_seconds", seconds(done->busy_ns) / (double)done->n_microbatches);
+}
+
+static enum sc_status add_plan(
+    struct sc_json *document, const struct sc_plan *plan, const struct sc_stage_report *measured)
 {
     struct sc_json *at, *stages, *stage;
     double slowest = 0;
@@ -144,6 +153,7 @@ static enum sc_status add_plan(struct sc_json *document, const struct sc_plan *p
         SC_TRY(sc_json_add_int(stage, "rank", plan->stages[s].ranks[0]));
         SC_TRY(sc_json_add_int(stage, "nodes", plan->stages[s].n_nodes));
         SC_TRY(sc_json_add_real(stage, "predicted_seconds", plan->stages[s].seconds));
+        SC_TRY(add_measured(stage, &measured[s]));
         SC_TRY(add_planned_bytes(stage, &plan->stages[s]));
     }
     SC_TRY(sc_json_add_real(at, "slowest_seconds", slowest));
@@ -215,15 +225,15 @@ static enum sc_status add_rank(
 }
 
 enum sc_status sc_report_file_add(struct sc_json *document, const struct sc_session *session,
-    const struct sc_model *model, int n_ranks, const struct sc_rank_report *reports)
+    const struct sc_model *model, const struct sc_measured *measured)
 {
     const struct sc_plan *plan = sc_session_plan(session);
     struct sc_json *ranks;
     SC_TRY(add_model(document, model));
-    SC_TRY(add_plan(document, plan));
+    SC_TRY(add_plan(document, plan, measured->stages));
     SC_TRY(sc_json_add(document, "ranks", true, &ranks));
-    for (int r = 0; r < n_ranks; r++) {
-        SC_TRY(add_rank(ranks, plan, r, &reports[r]));
+    for (int r = 0; r < measured->n_ranks; r++) {
+        SC_TRY(add_rank(ranks, plan, r, &measured->ranks[r]));
     }
     return SC_OK;
 }

@@ -21,8 +21,15 @@ void sc_report_file_ran(struct sc_report_file *file);
 enum sc_status sc_report_file_write(struct sc_report_file *file); /* timings too */
 void sc_report_file_release(struct sc_report_file *file); /* safe on zeros */
 
+/* What was measured: of every rank of the job and every stage of the plan. */
+struct sc_measured {
+    int n_ranks;
+    const struct sc_rank_report *ranks;
+    const struct sc_stage_report *stages;
+};
+
 /* Model, plan and ranks of a session, into an object. */
 enum sc_status sc_report_file_add(struct sc_json *document, const struct sc_session *session,
-    const struct sc_model *model, int n_ranks, const struct sc_rank_report *reports);
+    const struct sc_model *model, const struct sc_measured *measured);
 
 #endif

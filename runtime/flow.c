@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The caller's side of a session: microbatches in and results out on rank 0, serving on the others, the report at the
  * end. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -333,4 +334,25 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
         mine.host[0] = '\0';
     }
     return sc_world_gather(session->world, &mine, sizeof mine, reports);
+}
+
+enum sc_status sc_session_report_stages(struct sc_session *session, struct sc_stage_report *stages)
+{
+    const bool root = sc_world_rank(session->world) == 0;
+    const int n = session->plan->n_stages, size = sc_world_size(session->world);
+    struct sc_stage_report *mine = calloc((size_t)n + 1, sizeof *mine);
+    struct sc_stage_report *all = root ? calloc((size_t)n * (size_t)size + 1, sizeof *all) : NULL;
+    const bool room = mine && (all || !root);
+    enum sc_status status =
+        sc_world_agree(session->world, room ? SC_OK : sc_fail(SC_NO_MEMORY, "out of memory for %d stages", n));
+    for (int s = 0; s < session->n_stages && status == SC_OK; s++) {
+        mine[session->stages[s].index] = session->stages[s].done;
+    }
+    status = status == SC_OK ? sc_world_gather(session->world, mine, (size_t)n * sizeof *mine, all) : status;
+    for (int s = 0; s < n && root && status == SC_OK; s++) {
+        stages[s] = all[session->plan->stages[s].ranks[0] * n + s];
+    }
+    free(all);
+    free(mine);
+    return status;
 }

@@ -152,6 +152,14 @@ enum sc_status sc_session_state_write(
  */
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports);
 
+/* What a stage did, of the plan that the session has now. */
+struct sc_stage_report {
+    int64_t busy_ns, n_microbatches;
+};
+
+/* Collective, as report: of every stage of the plan, on rank 0 (others: NULL). */
+enum sc_status sc_session_report_stages(struct sc_session *session, struct sc_stage_report *stages);
+
 /* What every rank did when, to a file that Perfetto opens; collective, after report. Does nothing without trace_events. */
 enum sc_status sc_session_write_trace(struct sc_session *session, const char *path);
 

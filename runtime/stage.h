@@ -53,6 +53,7 @@ struct sc_stage {
     int *pair_outputs; /* by pair of the store: which output of the program is the new state */
     struct sc_state_store *store; /* of the pairs that its nodes join; NULL: none */
     int64_t next_seq;
+    struct sc_stage_report done;
 };
 
 /* Which value of which edge a graph output is; edge -1: none, as for states. */

@@ -231,12 +231,18 @@ static enum sc_status send_outputs(
     return SC_OK;
 }
 
+static int64_t busy_ns(const struct sc_session *session)
+{
+    return atomic_load_explicit(&session->activity.phase_ns[SC_PHASE_COMPUTE], memory_order_relaxed);
+}
+
 static enum sc_status run_stage(struct sc_session *session, struct sc_stage *stage)
 {
     struct sc_microbatch microbatch = {.seq = stage->next_seq};
     bool poisoned = false;
     SC_TRY(open_inputs(session, stage, &microbatch, &poisoned));
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
+    const int64_t before_ns = busy_ns(session);
     if (stage->n_pairs > 0) {
         sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
     }
@@ -248,6 +254,8 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
         sc_state_cut(stage->store, p, microbatch.rows, microbatch.n_rows);
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
+    stage->done.busy_ns += busy_ns(session) - before_ns;
+    stage->done.n_microbatches++;
     SC_TRY(send_outputs(session, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {
         sc_edge_pop(&session->edges[stage->in[i]]);

@@ -389,6 +389,7 @@ static void a_report_counts_steps_messages_and_time(void **state)
     (void)state;
     struct session_case c = {.n_ranks = 1, .path = GRAPHS "failing", .options = {.n_stages = 1}};
     struct sc_rank_report report;
+    struct sc_stage_report stage;
     assert_ok(session_open(&c));
     expect_answers(&c, "failing");
     assert_ok(sc_session_finish(c.ranks[0].session));
@@ -397,6 +398,9 @@ static void a_report_counts_steps_messages_and_time(void **state)
     assert_int_equal(report.n_threads, 1);
     assert_int_equal(report.sent_messages, 2); /* in, out */
     assert_true(report.busy_ns > 0 && report.frame_bytes > 0 && report.host[0]);
+    assert_ok(sc_session_report_stages(c.ranks[0].session, &stage));
+    assert_int_equal(stage.n_microbatches, report.n_microbatches);
+    assert_int_equal(stage.busy_ns, report.busy_ns); /* the rank has no other stage */
     session_abandon(&c);
 }
 

@@ -42,6 +42,10 @@ for report in reports.values():
 for rank in reports["generate"]["ranks"]:
     assert rank["busy_seconds"] > 0 and rank["busy_seconds"] <= reports["generate"]["timings"]["total_seconds"]
     assert abs(rank["measured_seconds"] * rank["microbatches"] - rank["busy_seconds"]) < 1e-9
+for stages, ranks in ((r["plan"]["stages"], r["ranks"]) for r in (reports["run"], reports["bench"], reports["generate"])):
+    for rank in ranks: # its stages together are what it did
+        of_stages = sum(stages[s]["measured_seconds"] * stages[s]["microbatches"] for s in rank["stages"])
+        assert abs(of_stages - rank["busy_seconds"]) < 1e-6 and all(stages[s]["measured_seconds"] > 0 for s in rank["stages"])
 print(reports["generate"]["generation"]["tokens"], reports["generate"]["generation"]["stopped"])
 for case in reports["verify"]["cases"]:
     print(case["folder"], case["result"], case.get("message", ""))
