@@ -20,6 +20,7 @@ struct sc_frame {
     struct sc_layout *layout; /* of the run at hand */
     struct sc_placement placement;
     int64_t runs;
+    int64_t read_weight_bytes;
     char *block, *scratch;
     size_t block_bytes, scratch_bytes;
     struct sc_value *values; /* by slot */
@@ -374,6 +375,7 @@ enum sc_status sc_frame_run(struct sc_frame *frame, const struct sc_value *const
         }
         call.exec = &caller;
         SC_TRY(frame->layout->planned[s] ? run_planned(frame, s, &call) : run_late(frame, s, &call));
+        frame->read_weight_bytes += (int64_t)program->steps[s].packed_bytes;
     }
     return SC_OK;
 }
@@ -386,6 +388,11 @@ const struct sc_value *sc_frame_output(const struct sc_frame *frame, int i)
 size_t sc_frame_bytes(const struct sc_frame *frame)
 {
     return frame->block_bytes + frame->scratch_bytes;
+}
+
+int64_t sc_frame_read_weight_bytes(const struct sc_frame *frame)
+{
+    return frame->read_weight_bytes;
 }
 
 int64_t sc_frame_placements(const struct sc_frame *frame)

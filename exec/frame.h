@@ -35,6 +35,9 @@ const struct sc_value *sc_frame_output(const struct sc_frame *frame, int i);
 /* Memory for the largest dims so far: activations and scratch. */
 size_t sc_frame_bytes(const struct sc_frame *frame);
 
+/* Bytes of packed weights that steps have read in all runs: each step its own once a run, for however many rows. */
+int64_t sc_frame_read_weight_bytes(const struct sc_frame *frame);
+
 /* How often places in memory were chosen, for tests. */
 int64_t sc_frame_placements(const struct sc_frame *frame);
 

@@ -77,17 +77,20 @@ static void print_ranks(const struct sc_plan *plan, const struct sc_rank_report 
     }
 }
 
-/* What all ranks together sent for a token. */
+/* What all ranks together sent, and read of weights, for a token. */
 static void print_traffic(const struct sc_rank_report *reports, int size, int64_t n_tokens, FILE *out)
 {
-    int64_t messages = 0, bytes = 0;
-    char text[32];
+    int64_t messages = 0, bytes = 0, read_bytes = 0;
+    char text[32], read[32];
     for (int r = 0; r < size; r++) {
         messages += reports[r].sent_messages;
         bytes += reports[r].sent_bytes;
+        read_bytes += reports[r].read_weight_bytes;
     }
-    fprintf(out, "\n%" PRId64 " tokens went through, prompts too: %.2f messages and %s for each\n", n_tokens,
-        (double)messages / (double)n_tokens, sc_bytes_text(bytes / n_tokens, text, sizeof text));
+    fprintf(out,
+        "\n%" PRId64 " tokens went through, prompts too; each took %.2f messages with %s, and read %s of weights\n",
+        n_tokens, (double)messages / (double)n_tokens, sc_bytes_text(bytes / n_tokens, text, sizeof text),
+        sc_bytes_text(read_bytes / n_tokens, read, sizeof read));
 }
 
 static void print_stages(const struct sc_plan *plan, const struct sc_stage_report *stages, FILE *out)

@@ -309,6 +309,7 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
         .link_bytes = (int64_t)sc_world_link_bytes(session->world),
         .grown_bytes = sc_memory_peak_bytes() - session->options.start_memory_bytes,
         .n_microbatches = session->n_stages > 0 ? session->stages[0].next_seq : 0,
+        .read_weight_bytes = sc_session_read_weight_bytes(session),
         .n_threads = sc_team_size(session->team)};
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_IDLE, -1, -1);
     const _Atomic int64_t *spent = session->activity.phase_ns;

@@ -270,6 +270,15 @@ int sc_session_window(const struct sc_session *session)
     return session->window;
 }
 
+int64_t sc_session_read_weight_bytes(const struct sc_session *session)
+{
+    int64_t bytes = 0;
+    for (int s = 0; s < session->n_stages; s++) {
+        bytes += sc_frame_read_weight_bytes(session->stages[s].frame);
+    }
+    return bytes;
+}
+
 int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim)
 {
     int n = 0;

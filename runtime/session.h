@@ -70,6 +70,7 @@ struct sc_rank_report {
     int64_t own_weight_bytes, mapped_weight_bytes, frame_bytes, state_bytes, link_bytes;
     int64_t grown_bytes; /* peak of this process's memory, less what it was at the start; 0: not known */
     int64_t sent_bytes, sent_messages;
+    int64_t read_weight_bytes; /* packed ones, by all products that it ran */
     int64_t n_microbatches; /* that each of its stages has run; 0 without stages */
     int32_t n_threads, n_steps;
     char host[64];
@@ -168,7 +169,8 @@ enum sc_status sc_session_finish(struct sc_session *session);
 
 void sc_session_close(struct sc_session *session); /* safe on NULL */
 
-/* Counters for tests: steps of this rank's stages that wrote a tensor with this dim in their last run. */
+/* Counters for tests: bytes of packed weights that this rank's stages have read so far; steps of this rank's stages that wrote a tensor with this dim in their last run. */
+int64_t sc_session_read_weight_bytes(const struct sc_session *session);
 int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim);
 
 #endif

@@ -93,6 +93,31 @@ static void a_slot_that_begins_as_another_has_the_bits_of_one_alone(void **state
     }
 }
 
+/* As much for four rows as for one: every weight is multiplied with all of them at once. */
+static void weights_that_are_read_do_not_depend_on_the_rows(void **state)
+{
+    (void)state;
+    struct session_case c;
+    open_decoder(&c, 1, 1);
+    const struct sc_session *session = c.ranks[0].session;
+    int64_t read_bytes[5] = {0};
+    const struct sc_row rows[] = {{.slot = 0, .n_new = 1, .pos = 5}, {.slot = 1, .n_new = 1, .pos = 70},
+        {.slot = 2, .n_new = 1, .pos = 3}, {.slot = 3, .n_new = 1, .pos = 64}};
+    for (int s = 0; s < 4; s++) {
+        for (int64_t pos = 0; pos < rows[s].pos; pos += 35) {
+            run_row(&c, s, pos, rows[s].pos - pos < 35 ? (int)(rows[s].pos - pos) : 35, NULL);
+        }
+    }
+    for (int n = 1; n <= 4; n++) {
+        const int64_t before = sc_session_read_weight_bytes(session);
+        run_rows(&c, n, rows, NULL);
+        read_bytes[n] = sc_session_read_weight_bytes(session) - before;
+        assert_int_equal(read_bytes[n], read_bytes[1]);
+    }
+    assert_true(read_bytes[1] > 8 << 20); /* most of the model's 12.4 MiB are in products */
+    session_close(&c);
+}
+
 static void going_back_to_an_earlier_position_needs_no_call(void **state)
 {
     (void)state;
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(rows_of_one_microbatch_have_the_bits_of_each_alone),
         cmocka_unit_test(chunks_of_two_slots_have_the_bits_of_each_alone),
         cmocka_unit_test(a_slot_that_begins_as_another_has_the_bits_of_one_alone),
+        cmocka_unit_test(weights_that_are_read_do_not_depend_on_the_rows),
         cmocka_unit_test(going_back_to_an_earlier_position_needs_no_call),
         cmocka_unit_test(a_bad_token_fails_its_microbatch_alone),
         cmocka_unit_test(rows_that_do_not_fit_fail_their_microbatch_alone),
