@@ -49,7 +49,8 @@ bool sc_launcher_find(struct sc_launcher *launcher)
     /* srun sets these for each step, but an interactive shell is a step too: only several tasks are a launch. */
     const int n_tasks = number_of("SLURM_STEP_NUM_TASKS");
     if (getenv("PMIX_RANK")) {
-        *launcher = (struct sc_launcher){.name = "a PMIx launcher", .variable = "PMIX_RANK", .size = n_tasks};
+        *launcher = (struct sc_launcher){
+            .name = "a PMIx launcher", .variable = n_tasks > 0 ? "SLURM_STEP_NUM_TASKS" : "PMIX_RANK", .size = n_tasks};
         return true;
     }
     if (n_tasks > 1 && getenv("SLURM_PROCID")) {

@@ -375,24 +375,31 @@ char *sc_world_library(char *buffer, size_t bytes)
     return buffer;
 }
 
-/* A program started by one MPI's launcher but linked with another sees itself alone, N times over. */
-static enum sc_status check_launcher(const struct sc_mpi_world *world)
+/* A program started by one MPI's launcher but linked with another sees itself alone, N times over.
+ *   launcher, rank   as the environment said before MPI was started, which adds variables of its own */
+static enum sc_status check_launcher(const struct sc_mpi_world *world, const struct sc_launcher *launcher, int rank)
 {
-    struct sc_launcher launcher;
     char library[256];
-    if (world->world.size > 1 || !sc_launcher_find(&launcher) || launcher.size <= 1) {
+    if (world->world.size > 1 || (launcher->size <= 1 && rank <= 0)) {
         return SC_OK;
     }
-    return sc_fail(SC_BAD_USAGE,
-        "the launcher (%s: %s=%d) started %d ranks, but the MPI of this program (%s) sees 1: start it with that MPI's "
+    const bool said = launcher->size > 1; /* else there are at least so many as to have this rank */
+    (void)sc_fail(SC_BAD_USAGE,
+        "the launcher (%s: %s=%d) started %s%d ranks, but the MPI of this program (%s) sees 1: start it with that "
+        "MPI's "
         "own mpirun",
-        launcher.name, launcher.variable, launcher.size, launcher.size, sc_world_library(library, sizeof library));
+        launcher->name, launcher->variable, said ? launcher->size : rank, said ? "" : "at least ",
+        said ? launcher->size : rank + 1, sc_world_library(library, sizeof library));
+    sc_error_last()->rank = said ? 0 : rank;
+    return SC_BAD_USAGE;
 }
 
 enum sc_status sc_world_open_mpi(struct sc_world **world)
 {
     int initialized = 0, finalized = 0, provided = 0;
     struct sc_mpi_world *made = NULL;
+    struct sc_launcher launcher = {0};
+    const int launch_rank = sc_launcher_find(&launcher) ? sc_world_launch_rank() : -1;
     TRY_MPI(MPI_Initialized(&initialized), "MPI_Initialized");
     TRY_MPI(MPI_Finalized(&finalized), "MPI_Finalized");
     if (finalized) {
@@ -407,7 +414,7 @@ enum sc_status sc_world_open_mpi(struct sc_world **world)
         return status;
     }
     made->finalizes = !initialized;
-    status = check_launcher(made);
+    status = check_launcher(made, &launcher, launch_rank);
     if (status != SC_OK) {
         const struct sc_error error = *sc_error_last();
         free_world(&made->world);

@@ -3,6 +3,7 @@
  * two periods, so that time in which the whole process was stopped does not count. */
 #include "runtime/watchdog.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -215,8 +216,10 @@ enum sc_status sc_watchdog_start(int64_t timeout_ns, const char *who, struct sc_
     if (gethostname(made->host, sizeof made->host - 1) != 0) {
         made->host[0] = '\0';
     }
-    enum sc_status status =
-        pipe(made->stop) == 0 ? SC_OK : sc_fail(SC_LIMIT, "no file descriptors are left for the watchdog");
+    /* MPI may start daemons, which are to hold none of it open. */
+    const bool made_pipe = pipe(made->stop) == 0 && fcntl(made->stop[0], F_SETFD, FD_CLOEXEC) == 0 &&
+        fcntl(made->stop[1], F_SETFD, FD_CLOEXEC) == 0;
+    enum sc_status status = made_pipe ? SC_OK : sc_fail(SC_LIMIT, "no file descriptors are left for the watchdog");
     status = status == SC_OK ? sc_lock_create(&made->lock) : status;
     status = status == SC_OK ? sc_thread_start(watch, made, &made->thread) : status;
     if (status != SC_OK) {

@@ -29,14 +29,17 @@ static const struct command commands[SC_N_COMMANDS] = {
 static int run_command(struct sc_app *app)
 {
     const struct command *command = &commands[app->options->command];
-    if (!command->parallel && sc_world_launch_rank() > 0) {
+    const int launch_rank = sc_world_launch_rank(); /* MPI sets variables of its own once it has started */
+    if (!command->parallel && launch_rank > 0) {
         return SC_EXIT_OK; /* the ranks have nothing to do together: one answers */
     }
     enum sc_status status = command->parallel ? sc_app_open_world(app) : SC_OK;
     if (status == SC_OK) {
         status = command->run(app);
     }
-    const bool speaks = app->world ? sc_app_is_root(app) : sc_world_launch_rank() <= 0;
+    /* Without a world rank 0 speaks; where it takes itself for the only one (comm/world_mpi.c), rank 1 is the first to know. */
+    const int first = status != SC_OK && sc_error_last()->rank == 1 ? 1 : 0;
+    const bool speaks = app->world ? sc_app_is_root(app) : launch_rank <= first;
     status = status == SC_OK ? sc_app_flush() : status;
     if (status != SC_OK && speaks && sc_error_last()->text[0]) {
         sc_app_print_error(app);

@@ -9,7 +9,8 @@ long syscall(long number, ...); /* POSIX does not know it */
 
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    static const time_t shifts[] = {0, -20, -40}; /* back: waits until a time given by the clock are short, not endless */
+    static const time_t shifts[] = {
+        0, -20, -40}; /* back: waits until a time given by the clock are short, not endless */
     const int status = (int)syscall(SYS_clock_gettime, clock, now);
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     if (status == 0 && clock == CLOCK_MONOTONIC && rank) {
