@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classical models and their features."""
 import numpy as np
+from onnx import numpy_helper
 
 from draw import Case, Impossible, recipe
 
@@ -10,7 +11,7 @@ def floats(d, n, low=-1.0, high=1.0):
 
 
 def features(d, variable="T", rows=None):
-    return d.values(variable, [d.pick(1, 3, 65) if rows is None else rows, d.int(1, 5)])
+    return d.values(variable, [d.pick(1, 3, 65) if rows is None else rows, d.int(1, 5)], -4, 4)
 
 
 def transformed(scores, post):
@@ -165,7 +166,6 @@ def tree_classifier(d):
 
 @recipe("TreeEnsemble", domain="ai.onnx.ml")
 def tree_ensemble(d):
-    from onnx import numpy_helper
     x, n, how = features(d), d.int(1, 3), d.pick(None, 0, 1, 2, 3)
     mode = d.pick(*MODES)
     trees = [grow(d, x.shape[1], n) for _ in range(d.int(1, 4))]
@@ -274,7 +274,8 @@ def mapper(d):
 
 def keys_of(d, variable):
     kind = d.types[variable]
-    return {"string": ["a", "b", "", "c"], "float": [0.5, -1.0, 2.0, 0.0], "int64": [5, -1, 0, 1 << 60]}.get(kind)
+    return {"string": ["a", "b", "", "c"], "float": [0.5, -1.0, 2.0, 0.0], "double": [0.1, -1.0, 1e300, 0.0],
+            "int64": [5, -1, 0, 1 << 60]}.get(kind, [5, -1, 0, 300])
 
 
 @recipe("LabelEncoder", domain="ai.onnx.ml")
@@ -289,14 +290,20 @@ def label_encoder(d):
         rule = lambda x: np.array([table.get(v, "_Unused" if back else -1) for v in x], object if back else np.int64)  # noqa: E731
         return Case(x, rule=rule, classes_strings=classes)
     keys, values = keys_of(d, "T1"), keys_of(d, "T2")
-    if keys is None or values is None:
-        raise Impossible  # the types of keys_tensor alone have unit tests
-    lists = {"string": "strings", "float": "floats", "int64": "int64s"}
-    default = {"string": "none", "float": 9.5, "int64": -9}[d.types["T2"]]
-    name = {"string": "string", "float": "float", "int64": "int64"}[d.types["T2"]]
-    other = {"string": "z", "float": 7.0, "int64": 77}[d.types["T1"]]
+    default = {"string": "none", "float": 9.5, "double": 9.5}.get(d.types["T2"], -9)
+    other = {"string": "z", "float": 7.0, "double": 7.0}.get(d.types["T1"], 77)
     x = np.array([d.pick(*keys, other) for _ in range(6)], d.dtype("T1")).reshape(2, 3)
     rule = lambda x: np.array([dict(zip(keys, values)).get(v, default) for v in x.reshape(-1)],  # noqa: E731
                               d.dtype("T2")).reshape(x.shape)
-    return Case(x, rule=rule, **{f"keys_{lists[d.types['T1']]}": keys, f"values_{lists[d.types['T2']]}": values,
-                                 f"default_{name}": default})
+    return Case(x, rule=rule, **listed(d, "T1", "keys", keys), **listed(d, "T2", "values", values),
+                **listed(d, "T2", "default", [default]))
+
+
+def listed(d, variable, name, values):
+    """The attribute that has values of a type: a list or, for types that no list has, a tensor."""
+    kind = d.types[variable]
+    if kind not in {"string", "float", "int64"}:
+        return {f"{name}_tensor": numpy_helper.from_array(np.array(values, d.dtype(variable)))}
+    if name == "default":
+        return {f"default_{kind}": values[0]}
+    return {f"{name}_{kind}s": values}

@@ -338,8 +338,6 @@ def recurrent(d):
         inputs.append(d.values("T", [n, batch, hidden], -1, 1) if d.chance() else None)
         peephole = d.values("T", [n, 3 * hidden], -1, 1) if d.chance(0.4) else None
         inputs.append(peephole)
-    if d.since == 1 and name == "GRU":
-        raise Impossible  # its clause leaves the place of the reset gate open
 
     def rule(x, w, r, b=None, lengths=None, h0=None, c0=None, p=None):
         y, last = np.zeros((steps, n, batch, hidden)), np.zeros((n, batch, hidden))
