@@ -134,6 +134,20 @@ static void sum(struct sc_backward *b, const struct sc_node *node, const int *dy
     }
 }
 
+/* Max and Min: the input that is the output has the gradient; of equal ones the first, as their sum is to be whole. */
+static void extreme(struct sc_backward *b, const struct sc_node *node, const int *dy, int *dx)
+{
+    int left = dy[0]; /* where no input has been the output yet */
+    for (int i = 0; i < node->n_in; i++) {
+        const struct sc_backward_name names[] = {{"a", node->in[i]}, {"y", node->out[0]}, {"left", left}};
+        if (dx[i] == SC_WANTED) {
+            const int own = sc_backward_formula(b, "a y Equal left 0 Where", type_of(b, node), 3, names);
+            dx[i] = sc_backward_sum_to(b, own, node->in[i]);
+        }
+        left = i + 1 < node->n_in ? sc_backward_formula(b, "a y Equal 0 left Where", type_of(b, node), 3, names) : -1;
+    }
+}
+
 /* An operator that only moves elements of its first input: it is run on their numbers, and each gradient is added where
  * its element came from. */
 static void move(struct sc_backward *b, const struct sc_node *node, const int *dy, int *dx)
@@ -208,7 +222,9 @@ const struct sc_rule sc_gradient_rules[] = {
     {"Gemm", 7, gemm},
     {"LogSoftmax", 13, softmax},
     {"MatMul", 1, matmul},
+    {"Max", 8, extreme},
     {"Mean", 8, sum},
+    {"Min", 8, extreme},
     {"ScatterElements", 16, scatter_add},
     {"Slice", 1, move},
     {"Softmax", 13, softmax},

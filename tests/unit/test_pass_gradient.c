@@ -99,7 +99,7 @@ static void check_rules(const char *name)
     for (int i = 0; i < graph->n_inputs; i++) {
         held += check_input(&c, i);
     }
-    assert_int_equal(held, 645); /* elements of all gradients of the model */
+    assert_int_equal(held, 676); /* elements of all gradients of the model */
     graph_close(&c);
 }
 

@@ -66,6 +66,7 @@ CHAINS = [  # nodes from x0 and x1 to y, and the derivatives of y by both
     ([node("y = Mul x0 x1")], lambda a, b: (b, a)),
     ([node("s = Add x0 x1"), node("y = Tanh s")], lambda a, b: (1 - np.tanh(a + b) ** 2,) * 2),
     ([node("e = Exp x1"), node("y = Div x0 e")], lambda a, b: (np.exp(-b), -a * np.exp(-b))),
+    ([node("y = Max x0 x1")], lambda a, b: ((a >= b) * 1.0, (b > a) * 1.0)),
     ([node("s = Sub x0 x1"), node("t = Mul s s"), node("y = Mul t x0")],
      lambda a, b: ((a - b) ** 2 + 2 * a * (a - b), -2 * a * (a - b))),
 ]
