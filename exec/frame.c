@@ -316,6 +316,16 @@ static enum sc_status give_memory(struct sc_frame *frame, const struct sc_step *
     return SC_OK;
 }
 
+static enum sc_status late_value(struct sc_frame *frame, const struct sc_call *call, const struct sc_fact *fact, int o)
+{
+    char name[192];
+    const enum sc_status status = sc_value_of_fact(&frame->run, fact, frame->outs[o]);
+    if (status == SC_LIMIT) {
+        return sc_node_fail(call->graph, call->node, SC_LIMIT, "output %d is too large", o);
+    }
+    return status == SC_OK ? SC_OK : sc_fail_in("%s", sc_node_text_name(call->graph, call->node, name, sizeof name));
+}
+
 static enum sc_status run_late(struct sc_frame *frame, int s, struct sc_call *call)
 {
     const struct sc_step *step = &frame->program->steps[s];
@@ -333,7 +343,7 @@ static enum sc_status run_late(struct sc_frame *frame, int s, struct sc_call *ca
             }
             fact->rank = 0; /* resolve settles type, rank and dims */
         }
-        SC_TRY(sc_value_of_fact(&frame->run, fact, frame->outs[o]));
+        SC_TRY(late_value(frame, call, fact, o));
     }
     if (step->op->resolve) {
         SC_TRY(sc_step_perform(step, call, SC_DEED_RESOLVE));

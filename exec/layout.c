@@ -36,6 +36,12 @@ static enum sc_status name_maker(const struct sc_program *program, int s)
     if (step < 0) {
         return sc_fail_in("value '%s'", program->spec.graph->values[program->slots[s].value].name);
     }
+    const struct sc_step *maker = &program->steps[step];
+    for (int o = 0; o < maker->n_out && sc_error_last()->code == SC_LIMIT; o++) {
+        if (maker->out[o] == s) {
+            return sc_node_fail(program->spec.graph, maker->node, SC_LIMIT, "output %d is too large", o);
+        }
+    }
     return sc_fail_in("%s", sc_node_text_name(program->spec.graph, program->steps[step].node, name, sizeof name));
 }
 
