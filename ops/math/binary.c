@@ -113,6 +113,16 @@ static enum sc_status infer_arithmetic(struct sc_infer *infer)
     return infer_binary(infer, sc_infer_type(infer, 0));
 }
 
+/* Before version 28 floats must have fmod. */
+static enum sc_status infer_mod(struct sc_infer *infer)
+{
+    const struct binary *p = infer->params;
+    if (p->function == MOD && infer->node->version < 28 && sc_type_is_float(sc_infer_type(infer, 0))) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "fmod is 0, want 1 for floats");
+    }
+    return infer_arithmetic(infer);
+}
+
 static enum sc_status infer_logic(struct sc_infer *infer)
 {
     return infer_binary(infer, SC_BOOL);
@@ -229,9 +239,9 @@ const struct sc_op sc_ops_math_binary[] = {
     ARITHMETIC("Sub", sub),
     ARITHMETIC("Mul", mul),
     ARITHMETIC("Div", div),
-    ROW("Mod", 10, params_mod, infer_arithmetic, SC_OP_IN_PLACE),
-    ROW("Mod", 13, params_mod, infer_arithmetic, SC_OP_IN_PLACE),
-    ROW("Mod", 28, params_mod, infer_arithmetic, SC_OP_IN_PLACE),
+    ROW("Mod", 10, params_mod, infer_mod, SC_OP_IN_PLACE),
+    ROW("Mod", 13, params_mod, infer_mod, SC_OP_IN_PLACE),
+    ROW("Mod", 28, params_mod, infer_mod, SC_OP_IN_PLACE),
     ROW("PRelu", 1, params_prelu, infer_arithmetic, SC_OP_IN_PLACE),
     ROW("PRelu", 6, params_prelu, infer_arithmetic, SC_OP_IN_PLACE),
     ROW("PRelu", 7, params_prelu, infer_arithmetic, SC_OP_IN_PLACE),
