@@ -87,10 +87,33 @@ static enum sc_type result_type(
     return p->out_type ? (enum sc_type)p->out_type : scale->type;
 }
 
+/* QuantizeLinear gives integers of at most 16 bits and narrow floats, DequantizeLinear the wider floats. */
+static bool may_be_result(const struct sc_node *node, enum sc_type type)
+{
+    const bool wide = type == SC_F16 || type == SC_BF16 || type == SC_F32;
+    return is_quantize(node) ? !wide && type != SC_BOOL && type != SC_STRING && sc_type_bits(type) <= 16 : wide;
+}
+
+static enum sc_status check_result(const struct sc_infer *infer, const struct sc_fact *zero)
+{
+    const struct params *p = infer->params;
+    const enum sc_type type = (enum sc_type)p->out_type;
+    if (type && !may_be_result(infer->node, type)) {
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_MODEL, "output_dtype is %s, which it cannot give", sc_type_name(type));
+    }
+    if (type && is_quantize(infer->node) && zero && zero->type && zero->type != type) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "output_dtype is %s, the zero point is of %s",
+            sc_type_name(type), sc_type_name(zero->type));
+    }
+    return SC_OK;
+}
+
 static enum sc_status infer_linear(struct sc_infer *infer)
 {
     const struct params *p = infer->params;
     SC_TRY(sc_infer_needs(infer, 2));
+    SC_TRY(check_result(infer, sc_infer_in(infer, 2)));
     const struct sc_fact *x = infer->in[0];
     const struct sc_fact *scale = infer->in[1];
     const struct sc_fact *zero = sc_infer_in(infer, 2);
