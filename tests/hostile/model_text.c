@@ -183,16 +183,19 @@ static void put_weight(const struct writer *w, struct buffer *graph)
         count = dim >= 0 && dim < MOST_RAW && count < MOST_RAW ? count * dim : MOST_RAW;
     }
     const int values = i + 1, n_values = w->n - values;
-    const bool external = n_values == 1 && w->words[values][0] == '@';
+    const bool external = n_values == 1 && w->words[values][0] == '@', texts = type == SC_STRING;
     count = external ? 0 : count * 8 < MOST_RAW ? count : 1;
-    for (int64_t e = 0; e < count; e++) {
+    for (int64_t e = 0; e < count && texts; e++) {
+        put_text(&tensor, 6, n_values > 0 ? w->words[values + e % n_values] : "text");
+    }
+    for (int64_t e = 0; e < count && !texts; e++) {
         put_element(&raw, type, n_values > 0 ? strtod(w->words[values + e % n_values], NULL) : (double)(e % 7 - 3) / 4);
     }
     put_int(&tensor, 2, type);
     put_text(&tensor, 8, w->words[1]);
     if (external) {
         put_external(&tensor, w->words[values] + 1);
-    } else {
+    } else if (!texts) {
         put_message(&tensor, 9, &raw);
     }
     put_message(graph, 5, &tensor);
