@@ -85,12 +85,22 @@ static bool picture_known(const struct sc_fact *x, const struct sc_fact *w)
     return known && sc_dims_product(x->dims, 2, x->rank) <= INT32_MAX;
 }
 
+static int choose_f32(const struct sc_fact *w, int64_t groups)
+{
+    const bool depthwise = sc_fact_dims_known(w) && (w->rank == 3 || w->rank == 4) && w->dims[1] == 1;
+    return depthwise && groups > 1 ? SC_CONV_DEPTHWISE : SC_CONV_COLUMNS;
+}
+
+static bool is_narrow(enum sc_type type)
+{
+    return type == SC_F16 || type == SC_BF16;
+}
+
 static enum sc_status prepare_f32(struct sc_prepare *prepare)
 {
     const struct params *p = prepare->params;
     const struct sc_fact *x = prepare->in[0], *w = prepare->in[1];
-    const bool depthwise = sc_fact_dims_known(w) && (w->rank == 3 || w->rank == 4) && w->dims[1] == 1;
-    prepare->choice = depthwise && p->groups > 1 ? SC_CONV_DEPTHWISE : SC_CONV_COLUMNS;
+    prepare->choice = choose_f32(w, p->groups);
     if (prepare->choice == SC_CONV_DEPTHWISE || !prepare->constant[1] || !picture_known(x, w)) {
         return SC_OK; /* weights are read as they lie */
     }
@@ -113,6 +123,12 @@ static enum sc_status prepare_conv(struct sc_prepare *prepare)
         return prepare_f32(prepare);
     }
     const bool constant = prepare->constant[1] && sc_fact_dims_known(w) && w->rank > 2;
+    if (is_narrow(w->type)) {
+        prepare->choice = choose_f32(w, p->groups);
+        prepare->packed_input = constant ? 1 : -1;
+        prepare->packed_bytes = constant ? (size_t)sc_dims_product(w->dims, 0, w->rank) * sizeof(float) : 0;
+        return SC_OK;
+    }
     const int64_t K = constant ? sc_dims_product(w->dims, 1, w->rank) : -1;
     const int64_t N = constant ? w->dims[0] / p->groups : -1;
     prepare->choice = (int)sc_product_choose(w->type, constant, false, K, N);
@@ -126,6 +142,10 @@ static enum sc_status prepare_conv(struct sc_prepare *prepare)
 static void pack_conv(const struct sc_pack *pack)
 {
     const struct params *p = pack->prepare->params;
+    if (is_narrow(pack->weight->type)) {
+        sc_conv_narrow_pack(pack);
+        return;
+    }
     sc_conv_rows_pack(pack->prepare->kernels, pack->team, pack->weight, p->groups, pack->packed);
 }
 
@@ -159,42 +179,74 @@ static int open_conv(const struct sc_call *call, struct sc_conv *c)
     return call->choice;
 }
 
+static size_t way_scratch(const struct sc_conv *c, int way)
+{
+    switch (way) {
+    case SC_CONV_COLUMNS:
+        return sc_conv_columns_scratch(c);
+    case SC_CONV_POINTS:
+        return sc_conv_points_scratch(c);
+    case SC_CONV_DEPTHWISE:
+        return sc_conv_depthwise_scratch(c);
+    default:
+        return sc_conv_rows_scratch(c);
+    }
+}
+
+static void run_way(const struct sc_conv *c, int way)
+{
+    switch (way) {
+    case SC_CONV_COLUMNS:
+        sc_conv_columns_run(c);
+        break;
+    case SC_CONV_POINTS:
+        sc_conv_points_run(c);
+        break;
+    case SC_CONV_DEPTHWISE:
+        sc_conv_depthwise_run(c);
+        break;
+    default:
+        sc_conv_rows_run(c);
+        break;
+    }
+}
+
+/* Those whose types were known when the way was chosen. */
+static bool is_widened(const struct sc_call *call)
+{
+    return is_narrow(sc_call_in(call, 0)->type) && call->choice > SC_PRODUCT_PLAIN;
+}
+
 static size_t scratch_conv(const struct sc_call *call)
 {
     struct sc_conv c;
-    switch (open_conv(call, &c)) {
-    case SC_CONV_COLUMNS:
-        return sc_conv_columns_scratch(&c);
-    case SC_CONV_POINTS:
-        return sc_conv_points_scratch(&c);
-    case SC_CONV_DEPTHWISE:
-        return sc_conv_depthwise_scratch(&c);
-    default:
-        return sc_conv_rows_scratch(&c);
+    if (is_widened(call)) {
+        struct sc_conv_narrow narrow;
+        sc_conv_narrow_open(call, &narrow);
+        const int way = open_conv(&narrow.call, &c);
+        return narrow.bytes + way_scratch(&c, way);
     }
+    const int way = open_conv(call, &c);
+    return way_scratch(&c, way);
 }
 
 static void run_conv(const struct sc_call *call)
 {
     struct sc_conv c;
-    const int way = open_conv(call, &c);
-    if (sc_tensor_count(c.y) == 0) {
+    if (sc_tensor_count(sc_call_out(call, 0)) == 0) {
         return;
     }
-    switch (way) {
-    case SC_CONV_COLUMNS:
-        sc_conv_columns_run(&c);
-        break;
-    case SC_CONV_POINTS:
-        sc_conv_points_run(&c);
-        break;
-    case SC_CONV_DEPTHWISE:
-        sc_conv_depthwise_run(&c);
-        break;
-    default:
-        sc_conv_rows_run(&c);
-        break;
+    if (is_widened(call)) {
+        struct sc_conv_narrow narrow;
+        sc_conv_narrow_open(call, &narrow);
+        sc_conv_narrow_widen(&narrow);
+        const int way = open_conv(&narrow.call, &c);
+        run_way(&c, way);
+        sc_conv_narrow_put(&narrow);
+        return;
     }
+    const int way = open_conv(call, &c);
+    run_way(&c, way);
 }
 
 static void cost_conv(const struct sc_infer *infer, struct sc_cost *cost)

@@ -9,9 +9,9 @@
 
 /* What prepare chose: a way of products (windows as rows, against weights as columns), or one of these. */
 enum {
-    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32: weights as rows, against windows as columns */
+    SC_CONV_COLUMNS = SC_PRODUCT_PLAIN + 1, /* f32, or widened to it: weights as rows, against windows as columns */
     SC_CONV_POINTS, /* f32: positions as rows, against packed weights as columns, then turned */
-    SC_CONV_DEPTHWISE /* f32, one channel a group, one or two axes */
+    SC_CONV_DEPTHWISE /* the same, one channel a group, one or two axes */
 };
 
 struct sc_conv {
@@ -43,6 +43,22 @@ bool sc_conv_points_pay(const struct sc_fact *w, const struct sc_window *window,
 size_t sc_conv_points_packed_bytes(const struct sc_fact *w, int64_t groups);
 size_t sc_conv_points_scratch(const struct sc_conv *conv);
 void sc_conv_points_run(const struct sc_conv *conv);
+
+/* A call of f16 or bf16 as one of f32, whose choice is that of `given`: open, whose bytes of scratch come before those of the f32
+ * way; widen, run `call`, put. */
+struct sc_conv_narrow {
+    const struct sc_call *given;
+    struct sc_call call;
+    struct sc_value x, w, bias, y;
+    const struct sc_value *in[3];
+    struct sc_value *out[1];
+    size_t bytes;
+};
+
+void sc_conv_narrow_pack(const struct sc_pack *pack); /* weights as f32 */
+void sc_conv_narrow_open(const struct sc_call *call, struct sc_conv_narrow *narrow);
+void sc_conv_narrow_widen(const struct sc_conv_narrow *narrow);
+void sc_conv_narrow_put(const struct sc_conv_narrow *narrow);
 
 /* Windows of one element, one after the other: entry k of all positions is a plane as it lies. */
 bool sc_conv_in_place(const struct sc_window *window);

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "tensor/convert.h"
+
 struct shape {
     int axes, images, groups, channels, maps; /* of a group */
     int in[3], kernel[3], stride[3], dilation[3], begin[3], end[3];
@@ -73,7 +75,13 @@ static void reference(const struct shape *s, bool fused, const float *x, const f
     }
 }
 
-static void run_case(struct op_case *c, const struct shape *s, const float *x, const float *w, const float *bias)
+struct data {
+    enum sc_type type;
+    bool constant; /* the weights */
+    const void *x, *w, *bias; /* bias may be NULL */
+};
+
+static void run_case(struct op_case *c, const struct shape *s, const struct data *data)
 {
     const int skip = 3 - s->axes;
     int64_t *lists = sc_arena_array(&c->arena, 32, sizeof *lists);
@@ -90,12 +98,12 @@ static void run_case(struct op_case *c, const struct shape *s, const float *x, c
     op_ints(c, "strides", s->axes, lists);
     op_ints(c, "dilations", s->axes, lists + 8);
     op_ints(c, "pads", 2 * s->axes, lists + 16);
-    op_in(c, SC_F32, x, 2 + s->axes, x_dims);
-    op_in(c, SC_F32, w, 2 + s->axes, w_dims);
-    if (bias) {
-        op_in(c, SC_F32, bias, DIMS(s->groups * s->maps));
+    op_in(c, data->type, data->x, 2 + s->axes, x_dims);
+    op_in(c, data->type, data->w, 2 + s->axes, w_dims);
+    if (data->bias) {
+        op_in(c, data->type, data->bias, DIMS(s->groups * s->maps));
     }
-    c->constant[1] = true;
+    c->constant[1] = data->constant;
     assert_int_equal(op_run(c), SC_OK);
 }
 
@@ -121,7 +129,7 @@ static void check(const struct shape *s)
             c.kernels = kernels;
             const struct sc_team_options options = {.n_workers = threads};
             assert_int_equal(sc_team_create(&options, &c.team), SC_OK);
-            run_case(&c, s, x, w, s->bias ? bias : NULL);
+            run_case(&c, s, &(struct data){SC_F32, true, x, w, s->bias ? bias : NULL});
             assert_int_equal(sc_tensor_count(&c.out[0].u.tensor), n_y);
             assert_memory_equal(op_out(&c, 0), want, (size_t)n_y * sizeof *want);
             sc_team_free(c.team);
@@ -129,6 +137,40 @@ static void check(const struct shape *s)
         }
     }
     free(x);
+}
+
+/* 16-bit floats: the chain of the widened numbers, its end with the bias rounded once. */
+static void check_narrow(const struct shape *s, enum sc_type type, bool constant)
+{
+    const int64_t taps = s->kernel[0] * s->kernel[1] * s->kernel[2], n_bias = s->groups * s->maps;
+    const int64_t n_x = (int64_t)s->images * s->groups * s->channels * s->in[0] * s->in[1] * s->in[2];
+    const int64_t n_w = n_bias * s->channels * taps, n_in = n_x + n_w + n_bias;
+    const int64_t n_y = s->images * n_bias * out_size(s, 0) * out_size(s, 1) * out_size(s, 2);
+    float *wide = malloc((size_t)(n_in + n_y) * sizeof *wide), *y = wide + n_in;
+    uint16_t *narrow = malloc((size_t)(n_in + n_y) * sizeof *narrow), *want = narrow + n_in;
+    assert_true(wide && narrow);
+    fill(wide, n_in, (uint32_t)n_in);
+    sc_convert(SC_F32, wide, type, narrow, n_in, 0);
+    sc_convert(type, narrow, SC_F32, wide, n_in, 0);
+    for (int isa = 0; isa < SC_ISA_N; isa++) {
+        const struct sc_kernels *kernels = sc_kernels_at((enum sc_isa)isa);
+        if (!kernels) {
+            continue;
+        }
+        reference(s, isa != SC_ISA_BASE, wide, wide + n_x, s->bias ? wide + n_x + n_w : NULL, y);
+        sc_convert(SC_F32, y, type, want, n_y, 0);
+        struct op_case c;
+        op_open(&c, "", "Conv", 22, 1);
+        c.kernels = kernels;
+        const struct sc_team_options options = {.n_workers = 2};
+        assert_int_equal(sc_team_create(&options, &c.team), SC_OK);
+        run_case(&c, s, &(struct data){type, constant, narrow, narrow + n_x, s->bias ? narrow + n_x + n_w : NULL});
+        assert_memory_equal(op_out(&c, 0), want, (size_t)n_y * sizeof *want);
+        sc_team_free(c.team);
+        op_close(&c);
+    }
+    free(wide);
+    free(narrow);
 }
 
 #define PLAIN                                                                                                          \
@@ -218,11 +260,27 @@ static void images_of_a_batch_do_not_touch_each_other(void **state)
     struct op_case both, second;
     op_open(&both, "", "Conv", 11, 1);
     op_open(&second, "", "Conv", 11, 1);
-    run_case(&both, &two, x, w, bias);
-    run_case(&second, &one, x + 6 * 100, w, bias);
+    run_case(&both, &two, &(struct data){SC_F32, true, x, w, bias});
+    run_case(&second, &one, &(struct data){SC_F32, true, x + 6 * 100, w, bias});
     assert_memory_equal((const float *)op_out(&both, 0) + 20 * 100, op_out(&second, 0), 20 * 100 * sizeof(float));
     op_close(&both);
     op_close(&second);
+}
+
+static void narrow_types_are_rounded_once(void **state)
+{
+    (void)state;
+    static const struct shape shapes[] = {
+        {2, 2, 1, 5, 20, {1, 9, 8}, {1, 3, 3}, PLAIN, PLAIN, {0, 1, 1}, {0, 1, 0}, true},
+        {2, 1, 2, 3, 4, {1, 7, 7}, {1, 1, 1}, PLAIN, PLAIN, {0}, {0}, false},
+        {2, 1, 6, 1, 1, {1, 12, 11}, {1, 5, 3}, {1, 2, 2}, PLAIN, {0, 2, 1}, {0, 2, 1}, true},
+        {1, 2, 1, 4, 3, {1, 1, 50}, {1, 1, 4}, {1, 1, 3}, {1, 1, 2}, {0, 0, 3}, {0, 0, 3}, true},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        check_narrow(&shapes[i], SC_F16, true);
+        check_narrow(&shapes[i], SC_F16, false);
+        check_narrow(&shapes[i], SC_BF16, true);
+    }
 }
 
 int main(void)
@@ -232,6 +290,7 @@ int main(void)
         cmocka_unit_test(many_blocks_of_positions_and_maps_change_no_bit),
         cmocka_unit_test(points_are_the_chain_to_the_last_bit),
         cmocka_unit_test(depthwise_is_the_chain_to_the_last_bit),
+        cmocka_unit_test(narrow_types_are_rounded_once),
         cmocka_unit_test(images_of_a_batch_do_not_touch_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
