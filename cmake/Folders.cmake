@@ -5,7 +5,8 @@ target_compile_options(sc_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wcast-qual -Wundef -Wvla
     -Wno-maybe-uninitialized # GCC at -O3 does not see that a call which fails never returns SC_OK
     -Wno-format-truncation # messages are cut to their buffers on purpose
-    $<$<BOOL:${SC_WERROR}>:-Werror> -fwrapv -ffp-contract=off)
+    $<$<BOOL:${SC_WERROR}>:-Werror> -fwrapv -ffp-contract=off
+    -fno-math-errno -fno-trapping-math) # nobody reads errno or the flags of floats: loops with a choice become vectors
 target_compile_definitions(sc_warnings INTERFACE _POSIX_C_SOURCE=200809L SC_VERSION="${PROJECT_VERSION}")
 
 function(sc_folder name)

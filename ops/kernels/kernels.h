@@ -33,7 +33,11 @@ enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
     X(gelu_erf)                                                                                                        \
     X(gelu_tanh)                                                                                                       \
     X(softplus)                                                                                                        \
-    X(hard_swish)
+    X(hard_swish)                                                                                                      \
+    X(asin)                                                                                                            \
+    X(acos)                                                                                                            \
+    X(atan)                                                                                                            \
+    X(expm1)
 
 /* f32 functions of two arguments. */
 #define SC_BINARY_F32(X) X(add) X(sub) X(mul) X(div) X(max) X(min)
@@ -184,6 +188,7 @@ struct sc_kernels {
     float (*sum)(const float *x, int64_t n);
     float (*sum_squares)(const float *x, float shift, int64_t n); /* of x[i] - shift */
     float (*max)(const float *x, int64_t n); /* -inf for n = 0; NaN if any is */
+    float (*min)(const float *x, int64_t n); /* inf for n = 0; NaN if any is */
     float (*exp_sum)(
         const float *x, float shift, float *y, int64_t n); /* y = exp(x - shift), returns their sum; x may be y */
     void (*scale)(const float *x, float factor, float *y, int64_t n); /* y = x * factor */

@@ -96,6 +96,11 @@ SC_INLINE v16 max_step(v16 lanes, v16 x)
     return v_select(m_or(v_lt(lanes, x), v_nan(x)), x, lanes);
 }
 
+SC_INLINE v16 min_step(v16 lanes, v16 x)
+{
+    return v_select(m_or(v_lt(x, lanes), v_nan(x)), x, lanes);
+}
+
 float K(row_max)(const float *x, int64_t n)
 {
     v16 lanes = v_set(-INFINITY);
@@ -112,6 +117,27 @@ float K(row_max)(const float *x, int64_t n)
     for (int half = 8; half > 0; half /= 2) {
         for (int j = 0; j < half; j++) {
             l[j] = l[j + half] > l[j] || isnan(l[j + half]) ? l[j + half] : l[j];
+        }
+    }
+    return l[0];
+}
+
+float K(row_min)(const float *x, int64_t n)
+{
+    v16 lanes = v_set(INFINITY);
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        lanes = min_step(lanes, v_load(x + i));
+    }
+    if (i < n) {
+        const int rest = (int)(n - i);
+        lanes = min_step(lanes, v_select(m_first(rest), v_load_n(x + i, rest), v_set(INFINITY)));
+    }
+    float l[16];
+    v_store(l, lanes);
+    for (int half = 8; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++) {
+            l[j] = l[j + half] < l[j] || isnan(l[j + half]) ? l[j + half] : l[j];
         }
     }
     return l[0];

@@ -26,6 +26,7 @@ const struct sc_kernels *K(table)(void)
                 .sum = K(sum),
         .sum_squares = K(sum_squares),
         .max = K(row_max),
+        .min = K(row_min),
         .exp_sum = K(exp_sum),
         .scale = K(scale),
         .scale_shift = K(scale_shift),

@@ -19,6 +19,7 @@ SC_BINARY_F32(X)
 float K(sum)(const float *x, int64_t n);
 float K(sum_squares)(const float *x, float shift, int64_t n);
 float K(row_max)(const float *x, int64_t n);
+float K(row_min)(const float *x, int64_t n);
 float K(exp_sum)(const float *x, float shift, float *y, int64_t n);
 void K(scale)(const float *x, float factor, float *y, int64_t n);
 void K(scale_shift)(

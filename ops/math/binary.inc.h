@@ -7,15 +7,16 @@
         (void)arg;                                                                                                     \
         const T *x = span->in[0], *z = span->in[1];                                                                    \
         R *y = span->out;                                                                                              \
-        const int64_t sa = span->step[0], sb = span->step[1];                                                          \
+        const int64_t n = span->n, sa = span->step[0], sb = span->step[1];                                             \
         if (sa == 1 && sb == 1) {                                                                                      \
-            for (int64_t i = 0; i < span->n; i++) {                                                                    \
+            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)                                                       \
+            {                                                                                                          \
                 const T a = x[i], b = z[i];                                                                            \
                 y[i] = (R)(expression);                                                                                \
             }                                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
-        for (int64_t i = 0; i < span->n; i++) {                                                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             const T a = x[i * sa], b = z[i * sb];                                                                      \
             y[i] = (R)(expression);                                                                                    \
         }                                                                                                              \

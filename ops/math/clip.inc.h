@@ -8,8 +8,10 @@ static void OF(clip)(void *arg, const struct sc_span *span)
     memcpy(&high, limits->high, sizeof high);
     const T *x = span->in[0];
     T *y = span->out;
-    for (int64_t i = 0; i < span->n; i++) {
-        const T raised = limits->has_low && x[i] < low ? low : x[i];
-        y[i] = limits->has_high && raised > high ? high : raised;
+    const bool has_low = limits->has_low, has_high = limits->has_high;
+    const int64_t n = span->n;
+    for (int64_t i = 0; i < n; i++) {
+        const T raised = has_low && x[i] < low ? low : x[i];
+        y[i] = has_high && raised > high ? high : raised;
     }
 }

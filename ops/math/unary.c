@@ -13,9 +13,6 @@ enum function {
     SC_UNARY_F32(X)
 #undef X
         FN_tan,
-    FN_asin,
-    FN_acos,
-    FN_atan,
     FN_sinh,
     FN_cosh,
     FN_asinh,
@@ -56,12 +53,49 @@ struct unary {
 SC_UNARY_F32(X)
 #undef X
 
+/* times * (e^(x / scale) - 1) up to 0, above * x beyond. */
+static void run_elu(void *arg, const struct sc_span *span, float scale, float times, float above)
+{
+    const float *x = span->in[0];
+    float *y = span->out, tile[SC_TILE];
+    for (int64_t from = 0; from < span->n; from += SC_TILE) {
+        const int64_t n = span->n - from < SC_TILE ? span->n - from : SC_TILE;
+        for (int64_t i = 0; i < n; i++) {
+            tile[i] = x[from + i] / scale;
+        }
+        expm1_F32(arg, &(struct sc_span){.n = n, .in = {tile}, .out = tile});
+        for (int64_t i = 0; i < n; i++) {
+            const float high = above * x[from + i], low = times * tile[i];
+            y[from + i] = x[from + i] > 0 ? high : low;
+        }
+    }
+}
+
+static void elu_F32(void *arg, const struct sc_span *span)
+{
+    const struct unary *p = ((const struct sc_span_arg *)arg)->params;
+    run_elu(arg, span, 1, (float)p->alpha, 1);
+}
+
+static void selu_F32(void *arg, const struct sc_span *span)
+{
+    const struct unary *p = ((const struct sc_span_arg *)arg)->params;
+    run_elu(arg, span, 1, (float)p->gamma * (float)p->alpha, (float)p->gamma);
+}
+
+static void celu_F32(void *arg, const struct sc_span *span)
+{
+    const struct unary *p = ((const struct sc_span_arg *)arg)->params;
+    run_elu(arg, span, (float)p->alpha, (float)p->alpha, 1);
+}
+
 static void not_BOOL(void *arg, const struct sc_span *span)
 {
     (void)arg;
     const uint8_t *x = span->in[0];
     uint8_t *y = span->out;
-    for (int64_t i = 0; i < span->n; i++) {
+    const int64_t n = span->n;
+    for (int64_t i = 0; i < n; i++) {
         y[i] = !x[i];
     }
 }
@@ -247,6 +281,8 @@ static enum sc_status params_is_inf(SIGNATURE)
     SC_TRY(new_params(arena, FN_is_inf, &p));
     p->detect_positive = positive != 0;
     p->detect_negative = negative != 0;
+    p->beta = positive ? INFINITY : NAN; /* which nothing equals */
+    p->gamma = negative ? -INFINITY : NAN;
     *params = p;
     return SC_OK;
 }

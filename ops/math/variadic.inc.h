@@ -32,8 +32,9 @@ static void OF(fold)(void *arg, const struct sc_span *span)
     const struct variadic *p = a->params;
     T *y = span->out;
     const T *first = span->in[0];
-    for (int64_t i = 0; i < span->n; i++) {
-        y[i] = first[i * span->step[0]];
+    const int64_t n = span->n, step = span->step[0];
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = first[i * step];
     }
     for (int k = 1; k < a->n; k++) {
         if (p->function == FOLD_MAX) {

@@ -16,7 +16,8 @@ static enum sc_status infer_where(struct sc_infer *infer)
         const type *x = span->in[1], *y = span->in[2];                                                                 \
         type *out = span->out;                                                                                         \
         const int64_t c = span->step[0], sx = span->step[1], sy = span->step[2];                                       \
-        for (int64_t i = 0; i < span->n; i++) {                                                                        \
+        const int64_t n = span->n;                                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             out[i] = condition[i * c] ? x[i * sx] : y[i * sy];                                                         \
         }                                                                                                              \
     }

@@ -87,7 +87,7 @@ static double hard_swish(double x)
 
 /* In the order of SC_UNARY_F32. rint: the rounding mode is to nearest even. */
 static double (*const reference[SC_UNARY_N])(double) = {exp, log, sqrt, tanh, sigmoid, erf, sin, cos, negative, fabs,
-    reciprocal, floor, ceil, rint, relu, silu, gelu_erf, gelu_tanh, softplus, hard_swish};
+    reciprocal, floor, ceil, rint, relu, silu, gelu_erf, gelu_tanh, softplus, hard_swish, asin, acos, atan, expm1};
 
 static int is_expanded(int which)
 {
@@ -162,7 +162,8 @@ static void unary_of_special_numbers_is_right(void **state)
                     check_unary(kernels, which, special[i], y[i]);
                 }
                 const int keeps_zero = which == SC_UNARY_floor || which == SC_UNARY_ceil || which == SC_UNARY_round ||
-                    which == SC_UNARY_sin || which == SC_UNARY_tanh || which == SC_UNARY_erf;
+                    which == SC_UNARY_sin || which == SC_UNARY_tanh || which == SC_UNARY_erf ||
+                    which == SC_UNARY_asin || which == SC_UNARY_atan;
                 if (keeps_zero && special[i] == 0.0f) {
                     assert_int_equal(signbit(y[i]) != 0, signbit(special[i]) != 0);
                 }
@@ -346,6 +347,27 @@ static void max_finds_the_largest_or_nan(void **state)
     }
 }
 
+static void min_finds_the_smallest_or_nan(void **state)
+{
+    (void)state;
+    EACH_LEVEL
+    {
+        float x[MAX_N];
+        assert_true(kernels->min(x, 0) == INFINITY);
+        for (int n = 1; n <= MAX_N; n++) {
+            for (int at = 0; at < n; at++) {
+                for (int i = 0; i < n; i++) {
+                    x[i] = 5.0f + (float)i;
+                }
+                x[at] = 4.0f;
+                assert_true(kernels->min(x, n) == 4.0f);
+                x[at] = NAN;
+                assert_true(isnan(kernels->min(x, n)));
+            }
+        }
+    }
+}
+
 static void exp_sum_writes_exp_and_returns_its_sum(void **state)
 {
     (void)state;
@@ -460,6 +482,7 @@ int main(void)
         cmocka_unit_test(sum_has_the_one_tree_on_every_level),
         cmocka_unit_test(sum_squares_is_right_and_padding_adds_nothing),
         cmocka_unit_test(max_finds_the_largest_or_nan),
+        cmocka_unit_test(min_finds_the_smallest_or_nan),
         cmocka_unit_test(exp_sum_writes_exp_and_returns_its_sum),
         cmocka_unit_test(scale_shift_rounds_each_step),
         cmocka_unit_test(scale_and_axpy_equal_c),
