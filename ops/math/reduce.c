@@ -11,6 +11,7 @@
 #include "tensor/convert.h"
 
 enum step { STEP_SUM, STEP_ABS, STEP_SQUARE, STEP_PROD, STEP_MAX, STEP_MIN, STEP_EXP };
+enum { LANES = 16 };
 enum last { LAST_NOTHING, LAST_MEAN, LAST_SQRT, LAST_LOG, LAST_LOG_SHIFT };
 
 struct params {

@@ -18,12 +18,20 @@ static T OF(identity)(enum step step)
 
 /* n accumulators side by side take one element each; a step of 0 lets one accumulator take all elements in order. */
 #define LOOP(name, expression)                                                                                         \
-    static void OF(name)(T * acc, int64_t step, const T *in, const T *shift, int64_t n)                                \
+    static void OF(name)(T * acc, int64_t step, const T *in, int64_t n)                                                \
     {                                                                                                                  \
-        (void)shift;                                                                                                   \
         for (int64_t i = 0; i < n; i++) {                                                                              \
             const T x = in[i], a = acc[i * step];                                                                      \
             acc[i * step] = (T)(expression);                                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void OF(name##_lanes)(T * lanes, const T *in, int64_t n)                                                    \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i += LANES) {                                                                       \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                const T x = in[i + l], a = lanes[l];                                                                   \
+                lanes[l] = (T)(expression);                                                                            \
+            }                                                                                                          \
         }                                                                                                              \
     }
 LOOP(take_sum, a + x)
@@ -32,38 +40,79 @@ LOOP(take_square, a + x * x)
 LOOP(take_prod, a *x)
 LOOP(take_max, x > a || IS_NAN(x) ? x : a)
 LOOP(take_min, x < a || IS_NAN(x) ? x : a)
-#if IS_FLOAT
-LOOP(take_exp, a + F(exp)(x - shift[i * step]))
-#endif
 #undef LOOP
+
+#if IS_FLOAT
+static void OF(take_exp)(T *acc, int64_t step, const T *in, const T *shift, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        acc[i * step] += F(exp)(in[i] - shift[i * step]);
+    }
+}
+#endif
 
 static void OF(take)(enum step step, T *acc, int64_t stride, const T *in, const T *shift, int64_t n)
 {
     switch (step) {
     case STEP_SUM:
-        OF(take_sum)(acc, stride, in, shift, n);
+        OF(take_sum)(acc, stride, in, n);
         break;
     case STEP_ABS:
-        OF(take_abs)(acc, stride, in, shift, n);
+        OF(take_abs)(acc, stride, in, n);
         break;
     case STEP_SQUARE:
-        OF(take_square)(acc, stride, in, shift, n);
+        OF(take_square)(acc, stride, in, n);
         break;
     case STEP_PROD:
-        OF(take_prod)(acc, stride, in, shift, n);
+        OF(take_prod)(acc, stride, in, n);
         break;
     case STEP_MAX:
-        OF(take_max)(acc, stride, in, shift, n);
+        OF(take_max)(acc, stride, in, n);
         break;
     case STEP_MIN:
-        OF(take_min)(acc, stride, in, shift, n);
+        OF(take_min)(acc, stride, in, n);
         break;
     case STEP_EXP:
 #if IS_FLOAT
         OF(take_exp)(acc, stride, in, shift, n);
+#else
+        (void)shift;
 #endif
         break;
     }
+}
+
+/* A contiguous row into one accumulator: element i in lane i mod LANES, the lanes one after the other at the end. */
+static void OF(take_lanes)(enum step step, T *acc, const T *in, int64_t n)
+{
+    T lanes[LANES];
+    const int64_t even = n - n % LANES;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = OF(identity)(step);
+    }
+    switch (step) {
+    case STEP_SUM:
+    case STEP_EXP: /* never: it has a shift */
+        OF(take_sum_lanes)(lanes, in, even);
+        break;
+    case STEP_ABS:
+        OF(take_abs_lanes)(lanes, in, even);
+        break;
+    case STEP_SQUARE:
+        OF(take_square_lanes)(lanes, in, even);
+        break;
+    case STEP_PROD:
+        OF(take_prod_lanes)(lanes, in, even);
+        break;
+    case STEP_MAX:
+        OF(take_max_lanes)(lanes, in, even);
+        break;
+    case STEP_MIN:
+        OF(take_min_lanes)(lanes, in, even);
+        break;
+    }
+    OF(take)(step, lanes, 1, in + even, NULL, n - even);
+    OF(take)(step == STEP_ABS || step == STEP_SQUARE ? STEP_SUM : step, acc, 0, lanes, NULL, LANES);
 }
 
 /* A contiguous row into one accumulator. f32 sums go through the kernels, whose order is fixed for every length. */
@@ -80,7 +129,12 @@ static void OF(take_row)(const struct reduce *r, enum step step, T *acc, const T
         return;
     case STEP_MAX: {
         const float most = r->kernels->max(in, n);
-        OF(take_max)(acc, 0, &most, shift, 1);
+        OF(take_max)(acc, 0, &most, 1);
+        return;
+    }
+    case STEP_MIN: {
+        const float least = r->kernels->min(in, n);
+        OF(take_min)(acc, 0, &least, 1);
         return;
     }
     case STEP_ABS:
@@ -101,7 +155,11 @@ static void OF(take_row)(const struct reduce *r, enum step step, T *acc, const T
 #else
     (void)r;
 #endif
-    OF(take)(step, acc, 0, in, shift, n);
+    if (step == STEP_EXP) {
+        OF(take)(step, acc, 0, in, shift, n);
+    } else {
+        OF(take_lanes)(step, acc, in, n);
+    }
 }
 
 /* n elements at `at` of the input, as T. */

@@ -98,20 +98,27 @@ static void softmax_f64(const struct job *job, const double *x, double *y)
     }
 }
 
-#define HARDMAX(name, T)                                                                                               \
-    static void name(const struct job *job, const T *x, T *y)                                                          \
-    {                                                                                                                  \
-        int64_t best = 0; /* the first of equals; a NaN counts as the largest */                                       \
-        for (int64_t i = 1; i < job->length; i++) {                                                                    \
-            best = x[i] > x[best] || (x[i] != x[i] && x[best] == x[best]) ? i : best;                                  \
-        }                                                                                                              \
-        for (int64_t i = 0; i < job->length; i++) {                                                                    \
-            y[i] = i == best;                                                                                          \
-        }                                                                                                              \
+/* The first of equals; a NaN counts as the largest. */
+static void hardmax_f32(const struct job *job, const float *x, float *y)
+{
+    const float most = job->kernels->max(x, job->length);
+    int64_t best = 0;
+    while (best + 1 < job->length && x[best] != most && (x[best] == x[best] || most == most)) {
+        best++;
     }
-HARDMAX(hardmax_f32, float)
-HARDMAX(hardmax_f64, double)
-#undef HARDMAX
+    memset(y, 0, (size_t)job->length * sizeof(*y));
+    y[best] = 1;
+}
+
+static void hardmax_f64(const struct job *job, const double *x, double *y)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < job->length; i++) {
+        best = x[i] > x[best] || (x[i] != x[i] && x[best] == x[best]) ? i : best;
+    }
+    memset(y, 0, (size_t)job->length * sizeof(*y));
+    y[best] = 1;
+}
 
 static void run_row(const struct job *job, const void *x, void *y)
 {
