@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #define TILE 256
+#define FEW 8 /* elements for which a long look for the right loop does not pay */
 
 enum hub { HUB_I64, HUB_U64, HUB_F64 };
 
@@ -210,37 +211,54 @@ static void store_floats(enum sc_type type, const union tile *tile, int n, void 
     }
 }
 
-/* Whole numbers to f32, rounded once as by way of nothing wider. */
-static bool widen_whole(enum sc_type type, const void *from, float *to, int64_t n)
+/* What follows is what the hub gives for these pairs, in loops that become vectors. */
+static int32_t f32_to_i32(float value)
 {
-    switch (type) {
-    case SC_I32:
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (float)((const int32_t *)from)[i];
-        }
-        return true;
-    case SC_I64:
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (float)((const int64_t *)from)[i];
-        }
-        return true;
-    case SC_U8:
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (float)((const uint8_t *)from)[i];
-        }
-        return true;
-    case SC_I8:
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (float)((const int8_t *)from)[i];
-        }
-        return true;
-    default:
-        return false;
-    }
+    return value >= -0x1p31f && value < 0x1p31f ? (int32_t)value : INT32_MIN;
 }
 
-/* Pairs of f32 and the 16-bit floats, and what is common to f32. */
-static bool convert_directly(enum sc_type from_type, const void *from, enum sc_type to_type, void *to, int64_t n)
+/* X(from, its C type, to, its C type, an element x of the other type) */
+#define DIRECT_PAIRS(X)                                                                                                \
+    X(U8, uint8_t, F32, float, (float)x)                                                                               \
+    X(I8, int8_t, F32, float, (float)x)                                                                                \
+    X(U16, uint16_t, F32, float, (float)x)                                                                             \
+    X(I16, int16_t, F32, float, (float)x)                                                                              \
+    X(I32, int32_t, F32, float, (float)x)                                                                              \
+    X(I64, int64_t, F32, float, (float)x)                                                                              \
+    X(BOOL, uint8_t, F32, float, (float)(x != 0))                                                                      \
+    X(F64, double, F32, float, (float)x)                                                                               \
+    X(F32, float, F64, double, (double)x)                                                                              \
+    X(F32, float, U8, uint8_t, (uint8_t)f32_to_i32(x))                                                                 \
+    X(F32, float, I8, int8_t, (int8_t)f32_to_i32(x))                                                                   \
+    X(F32, float, I32, int32_t, f32_to_i32(x))                                                                         \
+    X(F32, float, I64, int64_t, f64_to_i64((double)x))                                                                 \
+    X(F32, float, BOOL, uint8_t, x != 0)                                                                               \
+    X(I64, int64_t, I32, int32_t, (int32_t)x)                                                                          \
+    X(I32, int32_t, I64, int64_t, (int64_t)x)                                                                          \
+    X(BOOL, uint8_t, I32, int32_t, (int32_t)(x != 0))                                                                  \
+    X(BOOL, uint8_t, I64, int64_t, (int64_t)(x != 0))                                                                  \
+    X(I32, int32_t, BOOL, uint8_t, x != 0)                                                                             \
+    X(I64, int64_t, BOOL, uint8_t, x != 0)
+
+static bool convert_pair(enum sc_type from_type, const void *from, enum sc_type to_type, void *to, int64_t n)
+{
+#define X(from_name, from_c, to_name, to_c, expression)                                                                \
+    if (from_type == SC_##from_name && to_type == SC_##to_name) {                                                      \
+        const from_c *in = from;                                                                                       \
+        to_c *out = to;                                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const from_c x = in[i];                                                                                    \
+            out[i] = (to_c)(expression);                                                                               \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }
+    DIRECT_PAIRS(X)
+#undef X
+    return false;
+}
+
+/* Pairs between f32 and the 16-bit floats. */
+static bool convert_half(enum sc_type from_type, const void *from, enum sc_type to_type, void *to, int64_t n)
 {
     if (from_type == SC_F32 && to_type == SC_F16) {
         for (int64_t i = 0; i < n; i++) {
@@ -259,7 +277,7 @@ static bool convert_directly(enum sc_type from_type, const void *from, enum sc_t
             ((float *)to)[i] = sc_bf16_to_f32(((const uint16_t *)from)[i]);
         }
     } else {
-        return to_type == SC_F32 && widen_whole(from_type, from, to, n);
+        return false;
     }
     return true;
 }
@@ -272,7 +290,10 @@ void sc_convert(enum sc_type from_type, const void *from, enum sc_type to_type, 
         memmove(to, from, (size_t)n * to_bytes);
         return;
     }
-    if (convert_directly(from_type, from, to_type, to, n)) {
+    if (n >= FEW && convert_pair(from_type, from, to_type, to, n)) {
+        return;
+    }
+    if (convert_half(from_type, from, to_type, to, n)) {
         return;
     }
     const bool to_integer = sc_type_is_int(to_type) || to_type == SC_BOOL || to_type == SC_I4 || to_type == SC_U4 ||

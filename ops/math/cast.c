@@ -142,6 +142,7 @@ struct job {
     const struct sc_tensor *in;
     struct sc_tensor *out;
     int64_t n;
+    const struct sc_kernels *kernels;
     unsigned flags;
     char *text; /* numbers to strings: SC_NUMBER_TEXT_BYTES for each */
 };
@@ -175,6 +176,10 @@ static void cast_part(void *arg, int64_t part, int worker)
                 *string = (struct sc_string){text, (size_t)sc_number_to_text(in_type, in + (size_t)i * in_bytes, text)};
             }
         }
+    } else if (out_type == SC_F32 && (in_type == SC_F16 || in_type == SC_BF16)) {
+        sc_widen(job->kernels, in_type, in, (float *)(void *)out, n);
+    } else if (in_type == SC_F32 && (out_type == SC_F16 || out_type == SC_BF16)) {
+        sc_round_to(job->kernels, out_type, (const float *)(const void *)in, out, n);
     } else {
         sc_convert(in_type, in, out_type, out, n, job->flags);
     }
@@ -183,7 +188,8 @@ static void cast_part(void *arg, int64_t part, int worker)
 static void run_cast(const struct sc_call *call)
 {
     const struct cast *p = call->params;
-    struct job job = {.in = sc_call_in(call, 0), .out = sc_call_out(call, 0), .flags = p->flags};
+    struct job job = {
+        .in = sc_call_in(call, 0), .out = sc_call_out(call, 0), .kernels = call->kernels, .flags = p->flags};
     job.n = sc_tensor_count(job.in);
     if (job.out->type == SC_STRING && job.in->type != SC_STRING && call->arena) {
         /* The only kernel that needs memory for what it gives; when there is none the strings are empty. */

@@ -277,6 +277,38 @@ static void long_lists_cross_tiles(void **state)
     assert_memory_equal(from, back, sizeof from);
 }
 
+/* Between all types of a byte and more; bits at random, and the ends of what integers hold. */
+static void many_elements_convert_as_each_alone(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    static const enum sc_type types[] = {
+        SC_U8, SC_I8, SC_U16, SC_I16, SC_I32, SC_I64, SC_U32, SC_U64, SC_BOOL, SC_F16, SC_BF16, SC_F32, SC_F64};
+    static _Alignas(8) unsigned char from[N * 8], many[N * 8], alone[N * 8];
+    uint64_t seed = 88172645463325252u;
+    for (int i = 0; i < N; i++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        memcpy(from + i * 8, &seed, 8);
+    }
+    for (size_t a = 0; a < sizeof types / sizeof *types; a++) {
+        for (size_t b = 0; b < sizeof types / sizeof *types; b++) {
+            const size_t in = sc_type_bytes(types[a]), out = sc_type_bytes(types[b]);
+            static const double ends[] = {INFINITY, -INFINITY, NAN, -0.0, 2147483647.5, 2147483648.0, -2147483648.0,
+                -2147483649.0, 9.3e18, -9.3e18, 255.9, 256.0, -0.9};
+            sc_convert(SC_F64, ends, types[a], from, (int64_t)(sizeof ends / sizeof *ends), 0);
+            sc_convert(types[a], from, types[b], many, N, 0);
+            for (size_t i = 0; i < N; i++) {
+                sc_convert(types[a], from + i * in, types[b], alone + i * out, 1, 0);
+            }
+            if (memcmp(many, alone, N * out) != 0) {
+                fail_msg("%s to %s", sc_type_name(types[a]), sc_type_name(types[b]));
+            }
+        }
+    }
+}
+
 static void only_numbers_convert(void **state)
 {
     (void)state;
@@ -299,6 +331,7 @@ int main(void)
         cmocka_unit_test(wide_integers_are_rounded_once),
         cmocka_unit_test(doubles_do_not_pass_through_f32),
         cmocka_unit_test(long_lists_cross_tiles),
+        cmocka_unit_test(many_elements_convert_as_each_alone),
         cmocka_unit_test(only_numbers_convert),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
