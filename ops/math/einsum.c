@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Einsum: for each element of the output, the sum of products over the letters that it has not. Floats are multiplied and
- * added in double and rounded once, integers wrap in 64 bits. */
+ * Einsum: for each element of the output, the sum of products over the letters that it has not. Run two operands at a time
+ * (einsum_pairs.c), or all at once where that would need too much memory: floats in double and rounded once, integers
+ * wrapping in 64 bits. */
 #include <ctype.h>
 #include <string.h>
 
 #include "ops/broadcast.h"
+#include "ops/math/einsum.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
-enum { MAX_TERMS = 16, LETTERS = 52, LABELS = LETTERS + SC_MAX_RANK, PART_PRODUCTS = 65536 };
-
-/* A term of the equation, or with `rank` the letters of an operand: those of the ellipsis are LETTERS + its axis. */
-struct term {
-    int n, ellipsis; /* ellipsis: before which letter it stands; -1: nowhere */
-    unsigned char letters[SC_MAX_RANK];
-};
+enum { MAX_TERMS = SC_EINSUM_TERMS, LETTERS = SC_EINSUM_LETTERS, LABELS = SC_EINSUM_LABELS, PART_PRODUCTS = 65536 };
 
 struct params {
     int n_terms;
     bool given; /* the output is in the equation */
-    struct term terms[MAX_TERMS], out;
-};
-
-/* What an equation is for given ranks. */
-struct plan {
-    struct term operands[MAX_TERMS], out; /* no ellipsis */
-    int64_t dims[LABELS]; /* by letter */
+    struct sc_einsum_term terms[MAX_TERMS], out;
 };
 
 struct job {
@@ -46,9 +36,9 @@ static int letter_number(char c)
 
 /* Reads a term at *at up to ',' or '-' or the end. */
 static enum sc_status read_term(
-    const struct sc_graph *graph, const struct sc_node *node, const char **at, struct term *term)
+    const struct sc_graph *graph, const struct sc_node *node, const char **at, struct sc_einsum_term *term)
 {
-    *term = (struct term){.ellipsis = -1};
+    *term = (struct sc_einsum_term){.ellipsis = -1};
     for (; **at && **at != ',' && **at != '-'; (*at)++) {
         const int letter = letter_number(**at);
         if (**at == ' ') {
@@ -70,7 +60,7 @@ static enum sc_status read_term(
 static void implicit_output(struct params *p)
 {
     int counts[LETTERS] = {0};
-    p->out = (struct term){.ellipsis = -1};
+    p->out = (struct sc_einsum_term){.ellipsis = -1};
     for (int t = 0; t < p->n_terms; t++) {
         p->out.ellipsis = p->terms[t].ellipsis >= 0 ? 0 : p->out.ellipsis;
         for (int i = 0; i < p->terms[t].n; i++) {
@@ -141,9 +131,9 @@ static enum sc_status params_einsum(
 }
 
 /* Letters of all axes, the ellipsis being `width` of them. */
-static void spread(const struct term *term, int width, struct term *full)
+static void spread(const struct sc_einsum_term *term, int width, struct sc_einsum_term *full)
 {
-    *full = (struct term){.ellipsis = -1};
+    *full = (struct sc_einsum_term){.ellipsis = -1};
     for (int i = 0; i <= term->n; i++) {
         for (int e = 0; i == term->ellipsis && e < width && full->n < SC_MAX_RANK; e++) {
             full->letters[full->n++] = (unsigned char)(LETTERS + e);
@@ -155,7 +145,7 @@ static void spread(const struct term *term, int width, struct term *full)
 }
 
 /* One dim of an operand; those of the ellipsis may be 1. */
-static enum sc_status meet(const struct sc_infer *infer, struct plan *plan, int letter, int64_t dim)
+static enum sc_status meet(const struct sc_infer *infer, struct sc_einsum_plan *plan, int letter, int64_t dim)
 {
     int64_t *known = &plan->dims[letter];
     if (letter >= LETTERS) {
@@ -171,7 +161,7 @@ static enum sc_status meet(const struct sc_infer *infer, struct plan *plan, int 
         letter >= LETTERS ? "..." : name, (long long)*known, (long long)dim);
 }
 
-static enum sc_status make_plan(const struct sc_infer *infer, struct plan *plan, bool *known)
+static enum sc_status make_plan(const struct sc_infer *infer, struct sc_einsum_plan *plan, bool *known)
 {
     const struct params *p = infer->params;
     int width = -1;
@@ -206,7 +196,7 @@ static enum sc_status make_plan(const struct sc_infer *infer, struct plan *plan,
 
 static enum sc_status infer_einsum(struct sc_infer *infer)
 {
-    struct plan plan;
+    struct sc_einsum_plan plan;
     bool known;
     SC_TRY(sc_infer_needs(infer, infer->n_in));
     struct sc_fact *out = sc_infer_out(infer, 0);
@@ -223,7 +213,7 @@ static enum sc_status infer_einsum(struct sc_infer *infer)
     return SC_OK;
 }
 
-static void job_steps(struct job *job, const struct plan *plan, const struct sc_call *call)
+static void job_steps(struct job *job, const struct sc_einsum_plan *plan, const struct sc_call *call)
 {
     bool in_out[LABELS] = {false}, used[LABELS] = {false};
     int place[LABELS];
@@ -283,17 +273,8 @@ static void einsum_part(void *arg, int64_t part, int worker)
     }
 }
 
-static size_t scratch_einsum(const struct sc_call *call)
-{
-    size_t elements = 0;
-    for (int t = 0; t < call->n_in; t++) {
-        elements += (size_t)sc_tensor_count(sc_call_in(call, t));
-    }
-    return elements * sizeof(double);
-}
-
 /* The plan of the values at hand: resolve has seen that there is one. */
-static bool plan_of(const struct sc_call *call, struct plan *plan)
+static bool plan_of(const struct sc_call *call, struct sc_einsum_plan *plan)
 {
     struct sc_fact facts[MAX_TERMS];
     const struct sc_fact *in[MAX_TERMS];
@@ -307,12 +288,37 @@ static bool plan_of(const struct sc_call *call, struct plan *plan)
     return make_plan(&infer, plan, &known) == SC_OK && known;
 }
 
+static bool has_pairs(const struct sc_call *call, const struct sc_einsum_plan *plan, size_t *bytes)
+{
+    struct sc_call dry = *call;
+    dry.scratch = NULL;
+    return sc_einsum_pairs(&dry, plan, bytes);
+}
+
+static size_t scratch_einsum(const struct sc_call *call)
+{
+    struct sc_einsum_plan plan = {0};
+    size_t elements = 0, bytes;
+    if (plan_of(call, &plan) && has_pairs(call, &plan, &bytes)) {
+        return bytes;
+    }
+    for (int t = 0; t < call->n_in; t++) {
+        elements += (size_t)sc_tensor_count(sc_call_in(call, t));
+    }
+    return elements * sizeof(double);
+}
+
 static void run_einsum(const struct sc_call *call)
 {
     const struct sc_tensor *out = sc_call_out(call, 0);
-    struct plan plan = {0};
+    struct sc_einsum_plan plan = {0};
     struct job job = {.out = out, .floats = sc_type_is_float(out->type), .n_operands = call->n_in};
+    size_t bytes;
     if (!plan_of(call, &plan) || sc_tensor_count(out) == 0) {
+        return;
+    }
+    if (has_pairs(call, &plan, &bytes)) {
+        (void)sc_einsum_pairs(call, &plan, &bytes);
         return;
     }
     char *wide = call->scratch;
@@ -329,7 +335,7 @@ static void run_einsum(const struct sc_call *call)
 
 static void cost_einsum(const struct sc_infer *infer, struct sc_cost *cost)
 {
-    struct plan plan = {0};
+    struct sc_einsum_plan plan = {0};
     bool known;
     double products = 1.0, bytes = 0.0;
     if (make_plan(infer, &plan, &known) != SC_OK || !known) {

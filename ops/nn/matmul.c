@@ -178,7 +178,7 @@ static bool share_batch(const struct batch *batch)
     return batch->n > 1 && p->way != SC_PRODUCT_BLAS && (double)p->M * (double)p->N * (double)p->K < (double)WHOLE_TEAM;
 }
 
-static size_t scratch_matmul(const struct sc_call *call)
+size_t sc_matmul_scratch(const struct sc_call *call)
 {
     struct batch batch;
     batch_init(&batch, call);
@@ -219,7 +219,7 @@ static void batch_part(void *arg, int64_t part, int worker)
     run_one(batch, part, NULL, (char *)batch->call->scratch + (size_t)worker * batch->worker_scratch);
 }
 
-static void run_matmul(const struct sc_call *call)
+void sc_matmul_run(const struct sc_call *call)
 {
     struct batch batch;
     batch_init(&batch, call);
@@ -250,8 +250,8 @@ static void cost_matmul(const struct sc_infer *infer, struct sc_cost *cost)
 #define MATMUL(version)                                                                                                \
     {                                                                                                                  \
         .domain = "", .name = "MatMul", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 2,           \
-        .infer = sc_matmul_infer, .prepare = prepare_matmul, .pack = pack_matmul, .scratch = scratch_matmul,           \
-        .run = run_matmul, .cost = cost_matmul                                                                         \
+        .infer = sc_matmul_infer, .prepare = prepare_matmul, .pack = pack_matmul, .scratch = sc_matmul_scratch,        \
+        .run = sc_matmul_run, .cost = cost_matmul                                                                      \
     }
 
 const struct sc_op sc_ops_nn_matmul[] = {MATMUL(1), MATMUL(9), MATMUL(13), {.name = NULL}};

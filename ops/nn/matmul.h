@@ -5,7 +5,9 @@
 
 #include "ops/op.h"
 
-/* Facts of MatMul: A and B in, Y out. */
+/* The row functions of MatMul: A and B in, Y out. A caller may make a call of its own, choice SC_PRODUCT_PLAIN. */
 enum sc_status sc_matmul_infer(struct sc_infer *infer);
+size_t sc_matmul_scratch(const struct sc_call *call);
+void sc_matmul_run(const struct sc_call *call);
 
 #endif

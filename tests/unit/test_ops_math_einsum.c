@@ -60,6 +60,103 @@ static void three_operands_multiply(void **state)
     op_close(&t);
 }
 
+/* The sum over all letters, one after the other; dims by letter, operands of up to 4 letters. */
+static void naive(
+    const char *const *terms, int n, const char *out, const int64_t *dims, double *const *in, double *wanted)
+{
+    const char *letters = "abcdef";
+    int64_t at[128] = {0}, total = 1;
+    for (const char *c = letters; *c; c++) {
+        total *= dims[(int)*c];
+    }
+    for (int64_t i = 0; i < total; i++) {
+        int64_t rest = i, place = 0;
+        for (const char *c = letters; *c; c++) {
+            at[(int)*c] = rest % dims[(int)*c];
+            rest /= dims[(int)*c];
+        }
+        double product = 1;
+        for (int t = 0; t < n; t++) {
+            int64_t from = 0;
+            for (const char *c = terms[t]; *c; c++) {
+                from = from * dims[(int)*c] + at[(int)*c];
+            }
+            product *= in[t][from];
+        }
+        for (const char *c = out; *c; c++) {
+            place = place * dims[(int)*c] + at[(int)*c];
+        }
+        wanted[place] += product;
+    }
+}
+
+/* Small integers are exact in every type, in whatever order they are added. Dims of letters that are not used are 1. */
+static void check_large(
+    const char *equation, const char *const *terms, int n, const char *out, enum sc_type type, struct sc_team *team)
+{
+    enum { MOST = 1 << 15 };
+    static double in[3][MOST], wanted[MOST];
+    double *const ins[3] = {in[0], in[1], in[2]};
+    int64_t dims[128], shape[8];
+    static const int64_t sizes[] = {9, 13, 17, 11, 8, 10};
+    for (int c = 'a'; c <= 'f'; c++) {
+        dims[c] = strchr(equation, c) ? sizes[c - 'a'] : 1;
+    }
+    memset(wanted, 0, sizeof wanted);
+    struct op_test t;
+    op_open(&t, "", "Einsum", 28);
+    t.team = team;
+    op_text(&t, "equation", equation);
+    for (int k = 0; k < n; k++) {
+        int rank = 0;
+        int64_t count = 1;
+        for (const char *c = terms[k]; *c; c++) {
+            shape[rank++] = dims[(int)*c];
+            count *= dims[(int)*c];
+        }
+        for (int64_t i = 0; i < count; i++) {
+            in[k][i] = (double)((i * 7 + k) % 3);
+        }
+        op_in(&t, type, rank, shape, in[k]);
+    }
+    naive(terms, n, out, dims, ins, wanted);
+    int rank = 0;
+    for (const char *c = out; *c; c++) {
+        shape[rank++] = dims[(int)*c];
+    }
+    op_passes(&t, 1);
+    op_gives(&t, 0, type, rank, shape, wanted, 0);
+    op_close(&t);
+}
+
+static void large_products_are_those_of_matrices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *equation, *terms[3], *out;
+        int n;
+    } claims[] = {
+        {"ab,bc->ac", {"ab", "bc"}, "ac", 2}, {"ab,cb->ca", {"ab", "cb"}, "ca", 2},
+        {"abe,ecb->aec", {"abe", "ecb"}, "aec", 2}, {"abcd,abed->abce", {"abcd", "abed"}, "abce", 2},
+        {"abc,cd,be->aed", {"abc", "cd", "be"}, "aed", 3}, {"ab,bc,ca->a", {"ab", "bc", "ca"}, "a", 3},
+        {"abd,bce->ac", {"abd", "bce"}, "ac", 2}, /* d and e are in one operand alone */
+        {"ab,ab->", {"ab", "ab"}, "", 2}, {"ab,ab->a", {"ab", "ab"}, "a", 2}, {"a,b->ba", {"a", "b"}, "ba", 2},
+        {"abc->ca", {"abc"}, "ca", 1}, {"abc->cab", {"abc"}, "cab", 1},
+        {"ab,cd,ef->fb", {"ab", "cd", "ef"}, "fb", 3}, /* what lies between is larger than all */
+    };
+    static const enum sc_type types[] = {SC_F32, SC_F64, SC_I32, SC_I64, SC_U32, SC_U64};
+    const struct sc_team_options options = {.n_workers = 3};
+    struct sc_team *team;
+    assert_int_equal(sc_team_create(&options, &team), SC_OK);
+    for (size_t k = 0; k < sizeof claims / sizeof *claims; k++) {
+        for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
+            check_large(
+                claims[k].equation, claims[k].terms, claims[k].n, claims[k].out, types[type], type % 2 ? team : NULL);
+        }
+    }
+    sc_team_free(team);
+}
+
 /* 'B' is another letter than 'b', and comes first when the output is not given. */
 static void outputs_follow_from_letters_that_occur_once(void **state)
 {
@@ -219,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_two_hold_in_every_type),
         cmocka_unit_test(three_operands_multiply),
+        cmocka_unit_test(large_products_are_those_of_matrices),
         cmocka_unit_test(outputs_follow_from_letters_that_occur_once),
         cmocka_unit_test(repeated_letters_are_diagonals),
         cmocka_unit_test(ellipses_broadcast),
