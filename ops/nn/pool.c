@@ -6,6 +6,7 @@
 
 #include "ops/infer.h"
 #include "ops/nn/pool.h"
+#include "ops/tile.h"
 #include "tensor/convert.h"
 
 struct params {
@@ -77,35 +78,42 @@ static enum sc_status infer_pool(struct sc_infer *infer)
     return SC_OK;
 }
 
-/* The part of a window that lies inside the plane, as a walk over offsets. */
+/* The part of a window that lies inside the plane: rows of dims[last] elements, walked by their offsets. */
 struct box {
-    int64_t offset, count; /* of the first element; elements */
-    int64_t dims[SC_MAX_AXES], at[SC_MAX_AXES], steps[SC_MAX_AXES];
+    int64_t first[SC_MAX_AXES], dims[SC_MAX_AXES], at[SC_MAX_AXES], steps[SC_MAX_AXES];
 };
 
-static void open_box(const struct sc_pool *pool, const int64_t *at, struct box *box)
+/* What of an axis is in the window at position `at` of it. */
+static void open_axis(const struct sc_pool *pool, int axis, int64_t at, struct box *box)
 {
     const struct sc_window *w = &pool->window;
-    box->offset = 0;
-    box->count = 1;
-    for (int i = 0; i < w->axes; i++) {
-        const int64_t start = at[i] * w->stride[i] - w->begin[i];
-        int64_t first, end;
-        sc_window_clip(w, i, start, &first, &end);
-        box->dims[i] = end - first;
-        box->at[i] = 0;
-        box->steps[i] = w->dilation[i] * pool->strides[i];
-        box->offset += (start + first * w->dilation[i]) * pool->strides[i];
-        box->count *= box->dims[i];
-    }
-    box->offset = box->count > 0 ? box->offset : 0;
+    const int64_t start = at * w->stride[axis] - w->begin[axis];
+    int64_t first, end;
+    sc_window_clip(w, axis, start, &first, &end);
+    box->dims[axis] = end - first;
+    box->at[axis] = 0;
+    box->steps[axis] = w->dilation[axis] * pool->strides[axis];
+    box->first[axis] = (start + first * w->dilation[axis]) * pool->strides[axis];
 }
 
-/* How far it is to the next element. */
-static int64_t step_box(const struct sc_window *w, struct box *box)
+/* The offset of the first row, and how many there are. */
+static int64_t first_row(const struct sc_pool *pool, const struct box *box, int64_t *rows)
+{
+    const int last = pool->window.axes - 1;
+    int64_t offset = 0;
+    *rows = 1;
+    for (int i = 0; i <= last; i++) {
+        offset += box->first[i];
+        *rows *= i < last || box->dims[i] == 0 ? box->dims[i] : 1;
+    }
+    return *rows > 0 ? offset : 0;
+}
+
+/* How far it is to the next row; after the last one the box is at its first again. */
+static int64_t next_row(int last, struct box *box)
 {
     int64_t step = 0;
-    for (int i = w->axes - 1; i >= 0; i--) {
+    for (int i = last - 1; i >= 0; i--) {
         step += box->steps[i];
         if (++box->at[i] < box->dims[i]) {
             break;
@@ -164,6 +172,18 @@ static int64_t order_index(const struct sc_pool *pool, int64_t offset)
 #define NAME pool_f64
 #include "ops/nn/pool_plane.inc.h"
 
+/* A window that is the whole plane is a row. */
+static void plane_f32(const struct sc_pool *pool, const float *x, float *y, int64_t *indices, int64_t plane)
+{
+    if (pool->global && pool->kind == SC_POOL_AVERAGE) {
+        *y = pool->kernels->sum(x, pool->in_count) / (float)pool->in_count;
+    } else if (pool->global && pool->kind == SC_POOL_MAX) {
+        *y = pool->kernels->max(x, pool->in_count);
+    } else {
+        pool_f32(pool, x, y, indices, plane);
+    }
+}
+
 static void pool_part(void *arg, int64_t plane, int worker)
 {
     const struct sc_pool *pool = arg;
@@ -176,18 +196,18 @@ static void pool_part(void *arg, int64_t plane, int worker)
         pool_f64(pool, x, y, indices, plane);
         return;
     }
-    if (type == SC_F32 && pool->global && pool->kind == SC_POOL_AVERAGE) {
-        *(float *)y = pool->kernels->sum(x, pool->in_count) / (float)pool->in_count;
-        return;
-    }
     if (type == SC_F32) {
-        pool_f32(pool, x, y, indices, plane);
+        plane_f32(pool, x, y, indices, plane);
         return;
     }
     float *wide = (float *)(void *)(pool->rooms + (size_t)worker * pool->room_bytes);
     float *result = wide + pool->in_count;
-    sc_convert(type, x, SC_F32, wide, pool->in_count, 0);
-    pool_f32(pool, wide, result, indices, plane);
+    if (type == SC_F16 || type == SC_BF16) {
+        sc_widen(pool->kernels, type, x, wide, pool->in_count);
+    } else {
+        sc_convert(type, x, SC_F32, wide, pool->in_count, 0);
+    }
+    plane_f32(pool, wide, result, indices, plane);
     sc_convert(SC_F32, result, type, y, pool->out_count, 0);
 }
 
