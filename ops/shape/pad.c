@@ -166,8 +166,20 @@ struct copy {
     const int64_t *source[SC_MAX_RANK];
     size_t bytes;
     unsigned char value[16];
+    int64_t kept_from, kept_end; /* entries of a row that are the input's, one after the other */
     int64_t rows, rows_per_part;
 };
+
+/* Entries of a row, each from where the list of the last axis says. */
+static void copy_entries(const struct copy *c, int64_t from, int64_t first, int64_t end, void *to)
+{
+    const int last = c->out->rank - 1;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t at = c->source[last][i];
+        const void *element = at >= 0 ? sc_const_at(c->in->data, from + at * c->in->strides[last], c->bytes) : c->value;
+        memcpy(sc_at(to, i, c->bytes), element, c->bytes);
+    }
+}
 
 static void copy_part(void *arg, int64_t part, int worker)
 {
@@ -191,12 +203,18 @@ static void copy_part(void *arg, int64_t part, int worker)
             sc_fill(to, c->value, c->bytes, n);
             continue;
         }
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t at = last >= 0 ? c->source[last][i] : 0;
-            const void *element = at >= 0
-                ? sc_const_at(c->in->data, from + at * (last >= 0 ? c->in->strides[last] : 0), c->bytes)
-                : c->value;
-            memcpy(sc_at(to, i, c->bytes), element, c->bytes);
+        if (last < 0) {
+            memcpy(to, sc_const_at(c->in->data, from, c->bytes), c->bytes);
+            continue;
+        }
+        copy_entries(c, from, 0, c->kept_from, to);
+        copy_entries(c, from, c->kept_end, n, to);
+        if (c->in->strides[last] == 1 && c->kept_from < c->kept_end) {
+            const int64_t start = from + c->source[last][c->kept_from];
+            memcpy(sc_at(to, c->kept_from, c->bytes), sc_const_at(c->in->data, start, c->bytes),
+                (size_t)(c->kept_end - c->kept_from) * c->bytes);
+        } else {
+            copy_entries(c, from, c->kept_from, c->kept_end, to);
         }
     }
 }
@@ -213,6 +231,12 @@ static void run_lists(
         }
     }
     const int last = c->out->rank - 1;
+    if (last >= 0) {
+        const int64_t n = c->out->dims[last], before = begin[last] > 0 ? begin[last] : 0;
+        const int64_t after = end[last] > 0 ? end[last] : 0;
+        c->kept_from = before < n ? before : n; /* negative pads may cut all of the input off */
+        c->kept_end = n - after > c->kept_from ? n - after : c->kept_from;
+    }
     c->rows = sc_dims_product(c->out->dims, 0, last < 0 ? 0 : last);
     const int64_t n = last >= 0 ? c->out->dims[last] : 1;
     if (n == 0) {

@@ -3,6 +3,8 @@
 #ifndef SC_OPS_SHAPE_SHAPE_H
 #define SC_OPS_SHAPE_SHAPE_H
 
+#include <string.h>
+
 #include "ops/infer.h"
 
 /* Zeroed parameters in the model's arena. */
@@ -71,6 +73,27 @@ static inline void sc_move_axis(struct sc_move *move, int64_t dim, int64_t to_st
     move->dims[move->rank] = dim;
     move->to_strides[move->rank] = to_stride;
     move->from_strides[move->rank++] = from_stride;
+}
+
+/* One element; sizes of numbers are known where this is inlined, and take no call. */
+static inline void sc_copy_element(void *to, const void *from, size_t bytes)
+{
+    switch (bytes) {
+    case 1:
+        memcpy(to, from, 1);
+        break;
+    case 2:
+        memcpy(to, from, 2);
+        break;
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    default:
+        memcpy(to, from, bytes);
+    }
 }
 
 /* n elements at `to` become copies of the element at `value`. */
