@@ -8,6 +8,8 @@
 #include "ops/ml/scores.h"
 #include "tensor/convert.h"
 
+#define DIRECT_MOST (1 << 20) /* entries of a table */
+
 /* A key as it is compared: text, a whole number, or a float. */
 struct key {
     int64_t number;
@@ -20,6 +22,8 @@ struct mapping {
     enum sc_type from, to;
     int n;
     struct key *keys; /* sorted; of equal ones the last in the file comes first */
+    int n_direct; /* whole numbers that lie close: values from keys[0] on */
+    int *direct; /* the index of each, or -1 */
     const void *values;
     const void *otherwise; /* the value of what is no key */
 };
@@ -69,6 +73,10 @@ static int compare_keys(const void *left, const void *right)
 /* The index of the value, or -1. */
 static int find(const struct mapping *map, const struct key *key)
 {
+    if (map->n_direct > 0) {
+        const uint64_t at = (uint64_t)key->number - (uint64_t)map->keys[0].number;
+        return at < (uint64_t)map->n_direct ? map->direct[at] : -1;
+    }
     int low = 0, high = map->n;
     while (low < high) {
         const int middle = low + (high - low) / 2;
@@ -79,6 +87,27 @@ static int find(const struct mapping *map, const struct key *key)
         }
     }
     return low < map->n && compare(&map->keys[low], key) == 0 ? map->keys[low].index : -1;
+}
+
+/* A table instead of a search, where it is at most a few times as long as the list of keys. */
+static enum sc_status make_direct(struct mapping *map, struct sc_arena *arena)
+{
+    const uint64_t low = (uint64_t)map->keys[0].number, span = (uint64_t)map->keys[map->n - 1].number - low;
+    if (span >= DIRECT_MOST || span / 4 > (uint64_t)map->n) {
+        return SC_OK;
+    }
+    map->direct = sc_arena_array(arena, (size_t)span + 1, sizeof *map->direct);
+    if (!map->direct) {
+        return SC_NO_MEMORY;
+    }
+    map->n_direct = (int)span + 1;
+    for (int i = 0; i < map->n_direct; i++) {
+        map->direct[i] = -1;
+    }
+    for (int i = map->n - 1; i >= 0; i--) { /* of equal keys the first wins */
+        map->direct[(uint64_t)map->keys[i].number - low] = map->keys[i].index;
+    }
+    return SC_OK;
 }
 
 static enum sc_status sort_keys(struct mapping *map, enum sc_type type, int n, const void *data, struct sc_arena *arena)
@@ -95,7 +124,7 @@ static enum sc_status sort_keys(struct mapping *map, enum sc_type type, int n, c
         map->keys[i].text.data = type == SC_STRING && !map->keys[i].text.data ? "" : map->keys[i].text.data;
     }
     qsort(map->keys, (size_t)n, sizeof *map->keys, compare_keys);
-    return SC_OK;
+    return type == SC_I64 && n > 0 ? make_direct(map, arena) : SC_OK;
 }
 
 /* The list "<kind>_floats", "_int64s", "_strings" or "_tensor" that the node has; type NONE when it has none. */
@@ -267,7 +296,8 @@ static void run_encoder(const struct sc_call *call)
         struct key key = key_at(x->type, x->data, i);
         key.text.data = x->type == SC_STRING && !key.text.data ? "" : key.text.data;
         const int found = find(map, &key);
-        memcpy(sc_at(y->data, i, bytes), found < 0 ? map->otherwise : sc_const_at(map->values, found, bytes), bytes);
+        sc_copy_element(
+            sc_at(y->data, i, bytes), found < 0 ? map->otherwise : sc_const_at(map->values, found, bytes), bytes);
     }
 }
 

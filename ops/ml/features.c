@@ -95,29 +95,44 @@ static void run_binarizer(const struct sc_call *call)
 }
 
 /* What a row is divided by: its largest element, the sum of their sizes, or the root of their squares' sum. */
-static double divisor(const struct sc_tensor *x, int64_t row, int64_t features, enum norm norm)
+static double divisor(const double *row, int64_t features, enum norm norm)
 {
     double most = -INFINITY, sum = 0.0;
-    for (int64_t f = 0; f < features; f++) {
-        const double v = sc_number_at(x, row * features + f);
-        most = v > most || isnan(v) ? v : most;
-        sum += norm == L1 ? fabs(v) : v * v;
+    for (int64_t f = 0; f < features && norm == MAX; f++) {
+        most = row[f] > most || isnan(row[f]) ? row[f] : most;
+    }
+    for (int64_t f = 0; f < features && norm != MAX; f++) {
+        sum += norm == L1 ? fabs(row[f]) : row[f] * row[f];
     }
     return norm == MAX ? most : norm == L1 ? sum : sqrt(sum);
 }
 
-static void run_normalizer(const struct sc_call *call)
+static size_t scratch_normalizer(const struct sc_call *call)
 {
+    const struct sc_tensor *x = sc_call_in(call, 0);
+    return (size_t)x->dims[x->rank - 1] * sizeof(double) * (size_t)sc_team_size(call->team);
+}
+
+static void normalize_row(void *arg, int64_t row, int worker)
+{
+    const struct sc_call *call = *(const struct sc_call **)arg;
     const struct params *p = call->params;
     const struct sc_tensor *x = sc_call_in(call, 0), *y = sc_call_out(call, 0);
-    const int64_t features = x->dims[x->rank - 1], count = sc_tensor_count(x);
-    for (int64_t row = 0; count && row < count / features; row++) {
-        const double by = divisor(x, row, features, p->norm);
-        for (int64_t f = 0; f < features; f++) {
-            const double v = sc_number_at(x, row * features + f);
-            sc_number_put(y, row * features + f, by == 0.0 ? v : v / by);
-        }
+    const int64_t features = x->dims[x->rank - 1];
+    double *wide = (double *)call->scratch + worker * features;
+    sc_convert(x->type, sc_const_at(x->data, row * features, sc_type_bytes(x->type)), SC_F64, wide, features, 0);
+    const double by = divisor(wide, features, p->norm);
+    for (int64_t f = 0; f < features && by != 0.0; f++) {
+        wide[f] /= by;
     }
+    sc_convert(SC_F64, wide, SC_F32, (float *)y->data + row * features, features, 0);
+}
+
+static void run_normalizer(const struct sc_call *call)
+{
+    const struct sc_tensor *x = sc_call_in(call, 0);
+    const int64_t count = sc_tensor_count(x);
+    sc_team_for(call->team, count ? count / x->dims[x->rank - 1] : 0, normalize_row, &call);
 }
 
 static enum sc_status infer_imputer(struct sc_infer *infer)
@@ -208,9 +223,8 @@ static void run_vectorizer(const struct sc_call *call)
         const struct sc_tensor *x = sc_call_in(call, i);
         const int64_t width = width_of(call->params, i, x->rank, x->dims), have = x->dims[x->rank - 1];
         for (int64_t row = 0; row < y->dims[0]; row++) {
-            for (int64_t f = 0; f < width && f < have; f++) {
-                sc_number_put(y, row * total + at + f, sc_number_at(x, row * have + f));
-            }
+            sc_convert(x->type, sc_const_at(x->data, row * have, sc_type_bytes(x->type)), SC_F32,
+                (float *)y->data + row * total + at, width < have ? width : have, 0);
         }
         at += width;
     }
@@ -255,9 +269,12 @@ static void run_extractor(const struct sc_call *call)
     const struct sc_tensor *x = sc_call_in(call, 0), *places = sc_call_in(call, 1), *z = sc_call_out(call, 0);
     const int64_t n = sc_tensor_count(places), features = x->dims[x->rank - 1];
     const size_t bytes = sc_type_bytes(x->type);
-    for (int64_t i = 0; i < sc_tensor_count(z); i++) {
-        const int64_t from = i / n * features + sc_index_at(places, i % n);
-        memcpy(sc_at(z->data, i, bytes), sc_const_at(x->data, from, bytes), bytes);
+    const int64_t rows = n ? sc_tensor_count(z) / n : 0;
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t from = row * features + sc_index_at(places, i);
+            sc_copy_element(sc_at(z->data, row * n + i, bytes), sc_const_at(x->data, from, bytes), bytes);
+        }
     }
 }
 
@@ -278,7 +295,14 @@ const struct sc_op sc_ops_ml_features[] = {
     ROW("Binarizer", sc_infer_same, run_binarizer),
     ROW("FeatureVectorizer", infer_vectorizer, run_vectorizer),
     ROW("Imputer", infer_imputer, run_imputer),
-    ROW("Normalizer", infer_float, run_normalizer),
+    {.domain = "ai.onnx.ml",
+        .name = "Normalizer",
+        .since = 1,
+        .flags = SC_OP_PURE,
+        .params = params_features,
+        .infer = infer_float,
+        .scratch = scratch_normalizer,
+        .run = run_normalizer},
     ROW("Scaler", infer_float, run_scaler),
     {.name = NULL},
 };

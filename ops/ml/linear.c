@@ -14,7 +14,8 @@ struct params {
     struct sc_labels labels;
     enum sc_post post;
     int64_t n_rows, n_scores, n_features; /* rows of coefficients */
-    const float *coefficients, *intercepts; /* intercepts may be NULL */
+    const double *coefficients; /* [n_features][n_rows], unlike the attribute */
+    const float *intercepts; /* may be NULL */
 };
 
 struct job {
@@ -28,11 +29,12 @@ static enum sc_status params_linear(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
 {
     int n, n_intercepts;
+    const float *given;
     SC_TRY(sc_params_new(arena, sizeof(struct params), params));
     struct params *p = *params;
     p->classifies = strcmp(node->op, "LinearClassifier") == 0;
     SC_TRY(sc_post_read(graph, node, &p->post));
-    SC_TRY(sc_node_floats(node, "coefficients", &n, &p->coefficients));
+    SC_TRY(sc_node_floats(node, "coefficients", &n, &given));
     SC_TRY(sc_node_floats(node, "intercepts", &n_intercepts, &p->intercepts));
     p->intercepts = n_intercepts > 0 ? p->intercepts : NULL;
     SC_TRY(sc_node_int(node, "targets", 1, &p->n_scores));
@@ -46,6 +48,14 @@ static enum sc_status params_linear(
             n_intercepts < 0 ? 0 : n_intercepts, (long long)p->n_scores);
     }
     p->n_features = n / p->n_rows;
+    double *coefficients = sc_arena_array(arena, (size_t)n, sizeof(*coefficients));
+    if (!coefficients) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < n; i++) {
+        coefficients[i % p->n_features * p->n_rows + i / p->n_features] = (double)given[i];
+    }
+    p->coefficients = coefficients;
     return SC_OK;
 }
 
@@ -62,9 +72,9 @@ static void score_row(const struct job *job, int64_t row, double *scores)
         scores[r] = p->intercepts ? (double)p->intercepts[r] : 0.0;
     }
     for (int64_t f = 0; f < p->n_features; f++) {
-        const double x = sc_number_at(job->x, row * p->n_features + f);
+        const double x = sc_number_at(job->x, row * p->n_features + f), *of_row = p->coefficients + f * p->n_rows;
         for (int64_t r = 0; r < p->n_rows; r++) {
-            scores[r] += x * (double)p->coefficients[r * p->n_features + f];
+            scores[r] += x * of_row[r];
         }
     }
     if (p->n_rows < p->n_scores) {
