@@ -365,7 +365,6 @@ def microsoft():
     case("BiasGelu", values(F32, *M), values(F32, 1024), **ms)
     case("SkipLayerNormalization", values(F32, *ROWS), values(F32, *ROWS), values(F32, 1024), values(F32, 1024), **ms)
     case("SkipSimplifiedLayerNormalization", values(F32, *ROWS), values(F32, *ROWS), values(F32, 1024), **ms)
-    case("MultiHeadAttention", values(F32, 1, 256, 768), values(F32, 1, 256, 768), values(F32, 1, 256, 768), num_heads=12, **ms)
     case("Attention", values(F32, 1, 256, 768), values(F32, 768, 2304), values(F32, 2304), num_heads=12, constants=(1, 2), **ms)
     case("RotaryEmbedding", values(F32, 1, 16, 1024, 64), np.arange(1024)[None], values(F32, 1024, 32), values(F32, 1024, 32), **ms)
     for rows in (1, 64):
