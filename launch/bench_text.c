@@ -158,8 +158,9 @@ static void take_gaps(struct runner *runner, int run, struct sc_bench_row *const
     }
     qsort(runner->gaps_ns, (size_t)n, sizeof *runner->gaps_ns, by_size);
     rows[0]->value[run] = (double)(text->times_ns[n] - text->times_ns[0]) / 1e6 / (double)n;
-    rows[1]->value[run] = (double)runner->gaps_ns[n / 2] / 1e6;
-    rows[2]->value[run] = (double)runner->gaps_ns[(n * 99 + 99) / 100 - 1] / 1e6;
+    const int64_t median = n / 2, last = (n * 99 + 99) / 100 - 1;
+    rows[1]->value[run] = (double)runner->gaps_ns[median] / 1e6;
+    rows[2]->value[run] = (double)runner->gaps_ns[last] / 1e6;
 }
 
 static enum sc_status bench_generation(struct runner *runner)
