@@ -99,8 +99,8 @@ static enum sc_status run_one(struct runner *runner, int64_t n_prompt, int64_t n
     struct sc_bench_text *bench = runner->bench;
     struct sc_request *request = &runner->texts[0].request;
     SC_TRY(fill(runner, 1, bench->depth));
-    *request = (struct sc_request){
-        .n_prompt = bench->depth + n_prompt, .n_predict = n_predict, .fresh = bench->depth == 0};
+    *request =
+        (struct sc_request){.n_prompt = bench->depth + n_prompt, .n_predict = n_predict, .fresh = bench->depth == 0};
     SC_TRY(run_texts(runner, 1));
     if (request->n_shared < bench->depth) {
         return sc_fail(SC_UNSUPPORTED, "this model's states cannot be begun with: no depth, and %lld was asked for",
@@ -198,8 +198,7 @@ static enum sc_status run_steps(struct runner *runner, int n, int64_t n_before, 
 {
     int64_t from_ns = 0, to_ns = 0, n_made = 0;
     for (int i = 0; i < n; i++) {
-        runner->texts[i].request =
-            (struct sc_request){.n_prompt = n_before, .n_predict = runner->bench->n_gen + 1};
+        runner->texts[i].request = (struct sc_request){.n_prompt = n_before, .n_predict = runner->bench->n_gen + 1};
     }
     SC_TRY(run_texts(runner, n));
     for (int i = 0; i < n; i++) {

@@ -63,6 +63,9 @@ static enum sc_status evaluate(struct attention_pass *pass)
     SC_TRY(sc_symbolics_open(s));
     if (options->n_inputs == 0) { /* dims as the file names them */
         s->model = pass->model;
+        for (int k = 0; k < SC_SYMBOLS; k++) {
+            s->least[k] = 1; /* attention over nothing makes nothing, whatever the file does on the way there */
+        }
         return sc_symbolics_run(s);
     }
     s->n_symbols = SC_PASS_NEW + 1;

@@ -217,6 +217,26 @@ static enum sc_status tile(struct sc_symbolics *s, const struct sc_node *node)
     return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), n, dims);
 }
 
+/* A piece of the data for each index, which stands along the last dim. */
+static enum sc_status gather_nd(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *data = sc_symbolic_in(s, node, 0), *at = sc_symbolic_in(s, node, 1);
+    struct sc_size dims[2 * SC_SYMBOLIC_RANK];
+    int64_t batch;
+    if (!data || !at || data->rank < 1 || at->rank < 1 || sc_node_int(node, "batch_dims", 0, &batch) != SC_OK) {
+        return SC_OK;
+    }
+    const struct sc_size *picked = &at->dims[at->rank - 1];
+    if (!sc_size_constant(picked) || picked->constant < 1 || batch < 0 || batch >= at->rank ||
+        picked->constant > data->rank - batch) {
+        return SC_OK;
+    }
+    const int rest = data->rank - (int)batch - (int)picked->constant, rank = at->rank - 1 + rest;
+    memcpy(dims, at->dims, (size_t)(at->rank - 1) * sizeof *dims);
+    memcpy(dims + at->rank - 1, data->dims + data->rank - rest, (size_t)rest * sizeof *dims);
+    return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), rank, dims);
+}
+
 /* An element for each index. */
 static enum sc_status gather_elements(struct sc_symbolics *s, const struct sc_node *node)
 {
@@ -231,7 +251,7 @@ sc_symbolic_op sc_symbolic_make_op(const char *name)
         sc_symbolic_op op;
     } table[] = {{"Range", range}, {"ConstantOfShape", constant_of_shape}, {"Trilu", trilu}, {"MatMul", matmul},
         {"Gemm", gemm}, {"ScatterND", scatter}, {"Attention", attention}, {"Split", split}, {"Tile", tile},
-        {"GatherElements", gather_elements}};
+        {"GatherElements", gather_elements}, {"GatherND", gather_nd}};
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
         if (strcmp(table[k].name, name) == 0) {
             return table[k].op;

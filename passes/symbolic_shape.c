@@ -465,12 +465,12 @@ static enum sc_status flatten(struct sc_symbolics *s, const struct sc_node *node
     struct sc_size dims[2] = {{.constant = 1}, {.constant = 1}};
     for (int d = 0; d < in->rank; d++) {
         struct sc_size *into = &dims[d < axis ? 0 : 1];
-        if (sc_size_constant(into) && in->dims[d].constant < INT32_MAX && into->constant < INT32_MAX) {
-            const struct sc_size zero = {0};
-            if (!sc_size_add(&zero, &in->dims[d], into->constant, into)) {
-                return SC_OK;
-            }
-        } else if (!sc_size_is(&in->dims[d], 1)) {
+        const struct sc_size zero = {0};
+        const bool by_into = sc_size_constant(into); /* which of the two is the factor */
+        const struct sc_size *factor = by_into ? into : &in->dims[d], *size = by_into ? &in->dims[d] : into;
+        if (sc_size_constant(factor)
+                ? factor->constant >= INT32_MAX || !sc_size_add(&zero, size, factor->constant, into)
+                : !sc_symbolics_product(s, size, factor, into)) {
             return SC_OK;
         }
     }

@@ -101,7 +101,8 @@ static int64_t times(int64_t a, int64_t b)
 static enum sc_status check_rows(const struct sc_infer *infer, const struct sc_mha_sizes *s)
 {
     const struct sc_mha_params *p = infer->params;
-    const int64_t packed[5] = {s->batch, s->n, p->heads, 3, s->width}, pairs[5] = {s->batch, s->n_kv, p->heads, 2, s->width};
+    const int64_t packed[5] = {s->batch, s->n, p->heads, 3, s->width},
+                  pairs[5] = {s->batch, s->n_kv, p->heads, 2, s->width};
     const int64_t k[4] = {s->batch, p->heads, s->n_kv, s->width}, v[4] = {s->batch, p->heads, s->n_kv, s->v_width};
     const int64_t flat_k[3] = {s->batch, s->n_kv, times(p->heads, s->width)};
     const int64_t flat_v[3] = {s->batch, s->n_kv, times(p->heads, s->v_width)};
@@ -208,7 +209,8 @@ static enum sc_status check_padding(const struct sc_call *call, const struct sc_
     }
     const bool lengths = mask->rank == 1 && (mask->dims[0] == s->batch || mask->dims[0] == 3 * s->batch + 2);
     const bool flags = mask->rank == 2 && mask->dims[0] == s->batch && mask->dims[1] == s->total;
-    const bool each = mask->rank == 3 && mask->dims[0] == s->batch && mask->dims[1] == s->n && mask->dims[2] == s->total;
+    const bool each =
+        mask->rank == 3 && mask->dims[0] == s->batch && mask->dims[1] == s->n && mask->dims[2] == s->total;
     if (!lengths && !flags && !each) {
         char text[128];
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,

@@ -172,7 +172,8 @@ struct biased {
     int64_t n, width, bias; /* bias: where it begins */
 };
 
-static void add_bias(const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, const struct biased *b)
+static void add_bias(
+    const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, const struct biased *b)
 {
     const int64_t heads = ((const struct sc_mha_params *)call->params)->heads;
     const struct sc_tensor *bias = sc_call_in(call, SC_MHA_BIAS);

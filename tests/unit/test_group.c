@@ -42,8 +42,8 @@ static int make_root(void **state)
 
 static int remove_root(void **state)
 {
-    static const char *const names[] = {"groups", "job/step/memory.max", "job/step", "job/memory.max", "job", "memory.max",
-        "memory/job/memory.limit_in_bytes", "memory/job", "memory/memory.limit_in_bytes", "memory", ""};
+    static const char *const names[] = {"groups", "job/step/memory.max", "job/step", "job/memory.max", "job",
+        "memory.max", "memory/job/memory.limit_in_bytes", "memory/job", "memory/memory.limit_in_bytes", "memory", ""};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         (void)remove(under_root(names[i]));

@@ -85,8 +85,8 @@ static void open_states(struct sc_state states[2])
 }
 
 /* n causal rows after n_past others, which hidden[] lets them see. */
-static enum sc_status step(struct op_case *c, float rows[3][ROOM * HIDDEN], int n, int n_past, float past[2][H * ROOM * D],
-    const int32_t *lets, struct sc_state *states)
+static enum sc_status step(struct op_case *c, float rows[3][ROOM * HIDDEN], int n, int n_past,
+    float past[2][H * ROOM * D], const int32_t *lets, struct sc_state *states)
 {
     open_mha(c, 3);
     op_int(c, "unidirectional", 1);

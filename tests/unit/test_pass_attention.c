@@ -207,6 +207,30 @@ static void a_guard_by_another_mask_stays_in_parts(void **state)
     graph_close(&c);
 }
 
+/* Whole models as both exporters of torch write them: nothing is promised of their inputs, and dims are symbols. */
+static void attention_of_exported_models_is_put_together(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int attentions;
+    } models[] = {{"bert_script12", 2}, {"bert_dynamo19", 2}, {"gpt2_script14", 2}, {"gpt2_dynamo20", 2},
+        {"gpt2_eager_script13", 2}, {"llama_script17", 2}, {"llama_dynamo18", 2}, {"llama_half_dynamo18", 2},
+        {"qwen2_script19", 2}, {"qwen2_dynamo20", 2}, {"t5_dynamo19", 6}, {"whisper_script15", 6},
+        {"whisper_dynamo20", 6}};
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        char path[128];
+        snprintf(path, sizeof path, "../../exports/models/%s", models[m].name);
+        struct sc_model *model = graph_model(path);
+        assert_ok(sc_passes_rewrite(model, NULL));
+        if (n_live(model->graph, "Attention") != models[m].attentions || n_live(model->graph, "Softmax") != 0) {
+            fail_msg("%s: %d attentions, %d softmaxes left", models[m].name, n_live(model->graph, "Attention"),
+                n_live(model->graph, "Softmax"));
+        }
+        sc_model_close(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +243,7 @@ int main(void)
         cmocka_unit_test(attention_without_a_cache_is_put_together),
         cmocka_unit_test(the_body_of_the_function_is_put_together_again),
         cmocka_unit_test(a_guard_by_another_mask_stays_in_parts),
+        cmocka_unit_test(attention_of_exported_models_is_put_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
