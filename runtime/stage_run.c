@@ -247,6 +247,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
         sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
     }
     if (!poisoned && compute(session, stage, &microbatch) != SC_OK) {
+        (void)sc_fail_in("'%s'", session->model->path); /* as errors before anything runs begin */
         note_failure(session, stage, microbatch.seq);
         poisoned = true;
     }
