@@ -149,10 +149,9 @@ static enum sc_status copy_attributes(struct expander *x, const struct frame *fr
             continue;
         }
         if (from[a].ref && (given->type != from[a].type || given->type == SC_ATTRIBUTE_GRAPH)) {
-            return sc_fail(SC_BAD_MODEL,
-                "node '%s' (%s): attribute '%s' of function '%s' is of another type, or a "
-                "graph",
-                node->name, node->op, given->name, frame->call->function->name);
+            return sc_node_fail(x->edit.graph, node, SC_BAD_MODEL,
+                "attribute '%s' of function '%s' is of another type, or a graph", given->name,
+                frame->call->function->name);
         }
         *to = *given;
         to->name = from[a].name;
@@ -211,9 +210,9 @@ static enum sc_status open_call(struct expander *x, const struct sc_node *node)
 {
     const struct sc_graph *body = node->function->body;
     if (node->n_in > body->n_inputs || node->n_out > body->n_outputs) {
-        return sc_fail(SC_BAD_MODEL, "node '%s' gives function '%s' %d inputs and %d outputs, want at most %d and %d",
-            sc_edit_label(x->edit.graph, node), node->function->name, node->n_in, node->n_out, body->n_inputs,
-            body->n_outputs);
+        return sc_node_fail(x->edit.graph, node, SC_BAD_MODEL,
+            "gives function '%s' %d inputs and %d outputs, want at most %d and %d", node->function->name, node->n_in,
+            node->n_out, body->n_inputs, body->n_outputs);
     }
     struct sc_node *call = sc_arena_alloc(&x->scratch, sizeof *call);
     int *map = sc_arena_array(&x->scratch, (size_t)body->n_values, sizeof *map);
@@ -252,7 +251,8 @@ static enum sc_status close_call(struct expander *x, const struct frame *frame)
             continue;
         }
         if (made < 0) {
-            return sc_fail(SC_BAD_MODEL, "output '%s' is an input of function '%s' that the call leaves out",
+            return sc_node_fail(x->edit.graph, call, SC_BAD_MODEL,
+                "output '%s' is an input of function '%s' that the call leaves out",
                 x->edit.graph->values[call->out[o]].name, call->function->name);
         }
         struct sc_node copy;

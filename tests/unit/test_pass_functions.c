@@ -85,11 +85,13 @@ static void bad_calls_are_refused(void **state)
     static const struct {
         const char *model, *words;
         enum sc_status code;
-    } cases[] = {
-        {"functions_absent_output", "output 'y' is an input of function 'F' that the call leaves out", SC_BAD_MODEL},
-        {"functions_attribute_type", "attribute 'by' of function 'F' is of another type", SC_BAD_MODEL},
+    } cases[] = {{"functions_absent_output",
+                     "node 'y' (F): output 'y' is an input of function 'F' that the call leaves out", SC_BAD_MODEL},
+        {"functions_attribute_type", "node 'y' (Gather): attribute 'by' of function 'F' is of another type",
+            SC_BAD_MODEL},
         {"functions_absent_in_body", "input is missing", SC_BAD_MODEL},
-        {"functions_too_many_inputs", "gives function 'F' 2 inputs and 1 outputs, want at most 1 and 1", SC_BAD_MODEL},
+        {"functions_too_many_inputs", "node 'y' (F): gives function 'F' 2 inputs and 1 outputs, want at most 1 and 1",
+            SC_BAD_MODEL},
         {"functions_doubling", "the model's functions come to more than", SC_LIMIT}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct sc_model *model = graph_model(cases[k].model);
