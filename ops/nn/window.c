@@ -52,6 +52,16 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a - 1) / b + 1;
 }
 
+/* The output dim of an axis whose size is open: the same, name and all, where the window moves by one and the padding makes
+ * up for it; else a floor that dims have no words for. */
+static int64_t open_axis(const struct sc_window_params *params, const struct sc_window *w, int i)
+{
+    const bool same = params->auto_pad == SC_PAD_SAME_UPPER || params->auto_pad == SC_PAD_SAME_LOWER;
+    const int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
+    const bool covers = w->begin[i] >= 0 && w->end[i] >= 0 && w->begin[i] + w->end[i] == reach;
+    return w->kernel[i] > 0 && w->stride[i] == 1 && (same || covers) ? w->in[i] : SC_DIM_UNKNOWN;
+}
+
 /* The output dim of one axis, and the pads where they follow from it. */
 static enum sc_status find_axis(const struct sc_graph *graph, const struct sc_node *node,
     const struct sc_window_params *params, struct sc_window *w, int i)
@@ -59,7 +69,7 @@ static enum sc_status find_axis(const struct sc_graph *graph, const struct sc_no
     const int64_t in = w->in[i];
     const int64_t stride = w->stride[i];
     const int64_t extent = (w->kernel[i] - 1) * w->dilation[i] + 1;
-    w->out[i] = SC_DIM_UNKNOWN;
+    w->out[i] = open_axis(params, w, i);
     if (in < 0 || w->kernel[i] < 0) {
         return SC_OK;
     }

@@ -20,7 +20,7 @@ enum sc_status sc_window_read(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_window_params *params);
 
 /* One window. Position o of axis i covers inputs o * stride - begin + k * dilation for k < kernel. in and out may be
- * SC_DIM_UNKNOWN. */
+ * SC_DIM_UNKNOWN or a named dim. */
 struct sc_window {
     int axes;
     int64_t in[SC_MAX_AXES], out[SC_MAX_AXES];
