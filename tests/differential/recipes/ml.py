@@ -206,10 +206,10 @@ def scaler(d):
 
 @recipe("Normalizer", domain="ai.onnx.ml")
 def normalizer(d):
-    x = np.abs(features(d)) + 1  # of negative numbers clause and peers say different things
+    x = np.abs(features(d).astype(np.float64) % 100) + 1  # of negative numbers clause and peers say different things
     norm = d.pick(None, "MAX", "L1", "L2")
     by = {"L1": lambda x: x.sum(1), "L2": lambda x: np.sqrt((x * x).sum(1))}.get(norm, lambda x: x.max(1))
-    return Case(x, rule=lambda x: x / by(x)[:, None], error=4, norm=norm)
+    return Case(x.astype(d.dtype("T")), rule=lambda x: x / by(x.astype(np.float64))[:, None], error=4, norm=norm)
 
 
 @recipe("Binarizer", domain="ai.onnx.ml")
