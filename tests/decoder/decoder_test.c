@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "decode/schedule.h"
 #include "tests/decoder/ranks.h"
@@ -20,6 +21,7 @@
 #define SC_MARGIN 1e-3
 #define SC_BITS_STEPS 12
 #define SC_MOST_OTHERS 6
+#define SC_MOVE_STEPS 5 /* before the caches move */
 
 struct run {
     const struct sc_reference_prompt *prompt;
@@ -30,6 +32,7 @@ struct run {
     double tolerance, worst; /* largest difference from a recorded logit: allowed, found */
     int64_t wrong_tokens, wrong_bits;
     int n_others; /* texts that are made at the same time */
+    const char *plan, *state; /* files that caches and plans go by */
 };
 
 static void check_recorded(struct run *run, const float *logits)
@@ -117,7 +120,8 @@ struct config {
     uint64_t seed;
 };
 
-static enum sc_status run_config(const char *model, const struct config *config, struct run *run, int *n_stages)
+static enum sc_status run_config(const char *model, const struct config *config,
+    enum sc_status (*how)(void *arg, struct sc_decoder *decoder), struct run *run, int *n_stages)
 {
     struct sc_ranks ranks = {.n = config->n_ranks,
         .model = model,
@@ -129,7 +133,7 @@ static enum sc_status run_config(const char *model, const struct config *config,
                 .plan_seed = config->seed,
                 .pin = -1,
                 .log = {.fd = -1}}},
-        .drive = drive,
+        .drive = how,
         .arg = run};
     run->step = 0;
     const enum sc_status status = sc_ranks_run(&ranks);
@@ -164,7 +168,7 @@ static void test_recorded(
             .n_steps = reference->prompts[p].n_steps};
         int n_stages;
         char name[64], why[256];
-        const enum sc_status status = run_config(model, &config, &run, &n_stages);
+        const enum sc_status status = run_config(model, &config, drive, &run, &n_stages);
         snprintf(name, sizeof name, "recorded_prompt_%d", p);
         snprintf(why, sizeof why, "%.120s; worst logit off by %.3g, %" PRId64 " wrong tokens in %" PRId64 " steps",
             status == SC_OK ? "" : sc_error_last()->text, run.worst, run.wrong_tokens, run.n_steps);
@@ -229,7 +233,7 @@ static void test_bits(const char *model, const struct sc_reference *reference, s
             .n_others = configs[i].n_slots > 1 ? SC_MOST_OTHERS : 0};
         int n_stages = 0;
         char name[96], why[256];
-        const enum sc_status status = run_config(model, &configs[i], &run, &n_stages);
+        const enum sc_status status = run_config(model, &configs[i], drive, &run, &n_stages);
         snprintf(name, sizeof name, "bits_ranks_%d_pp_%d_t_%d_ub_%d_np_%d%s%d", configs[i].n_ranks, configs[i].n_stages,
             configs[i].n_threads, configs[i].chunk, configs[i].n_slots, configs[i].random ? "_random_" : "_",
             (int)configs[i].seed);
@@ -239,6 +243,126 @@ static void test_bits(const char *model, const struct sc_reference *reference, s
         most_stages = n_stages > most_stages ? n_stages : most_stages;
     }
     printf("bits: %d ways of running compared, on up to %d stages\n", n, most_stages);
+    sc_arena_release(&arena);
+}
+
+/* The first steps under this plan, which is written, and then the caches. */
+static enum sc_status drive_save(void *arg, struct sc_decoder *decoder)
+{
+    struct run *run = arg;
+    struct sc_session *session = sc_decoder_session(decoder);
+    const struct sc_state_owner states = sc_decoder_states(decoder);
+    char *text;
+    SC_TRY(sc_plan_write(sc_session_plan(session), states.model, &text));
+    const enum sc_status written = sc_file_write(run->plan, text, strlen(text));
+    free(text);
+    SC_TRY(written);
+    struct sc_schedule *schedule = NULL;
+    struct sc_request request = {.prompt = run->prompt->ids,
+        .n_prompt = run->prompt->n_ids,
+        .n_predict = SC_MOVE_STEPS,
+        .sample = {.top_p = 1},
+        .forced = run->prompt->greedy};
+    int64_t n_text, n_held;
+    SC_TRY(sc_schedule_create(decoder, &schedule));
+    enum sc_status status = sc_schedule_add(schedule, &request);
+    while (status == SC_OK && !request.done) {
+        status = sc_schedule_step(schedule);
+    }
+    status = status == SC_OK ? sc_schedule_settle(schedule) : status;
+    if (status == SC_OK) {
+        const int64_t *tokens = sc_schedule_text(schedule, request.slot, &n_text, &n_held);
+        status = sc_state_file_save(run->state, &states, session, request.slot, tokens, n_text);
+    }
+    sc_schedule_free(schedule);
+    return status;
+}
+
+/* The other steps: from the file, or after the first ones and a change of plans. */
+static enum sc_status go_on(struct run *run, struct sc_decoder *decoder, struct sc_schedule *schedule)
+{
+    struct sc_session *session = sc_decoder_session(decoder);
+    const struct sc_state_owner states = sc_decoder_states(decoder);
+    struct sc_state_file *file = NULL;
+    struct sc_request request = {.prompt = run->prompt->ids,
+        .n_prompt = run->prompt->n_ids,
+        .n_predict = SC_BITS_STEPS,
+        .sample = {.top_p = 1},
+        .forced = run->prompt->greedy,
+        .on_logits = on_logits,
+        .arg = run};
+    enum sc_status status = SC_OK;
+    if (run->state) {
+        int slot;
+        SC_TRY(sc_state_file_open(run->state, &states, &file));
+        request.prompt = sc_state_file_tokens(file, &request.n_prompt);
+        request.n_predict -= SC_MOVE_STEPS;
+        request.forced += SC_MOVE_STEPS;
+        run->step = SC_MOVE_STEPS;
+        status = sc_schedule_hold(schedule, request.prompt, request.n_prompt, sc_state_file_length(file), &slot);
+        status = status == SC_OK ? sc_state_file_restore(file, session, slot) : status;
+    }
+    status = status == SC_OK ? sc_schedule_add(schedule, &request) : status;
+    for (bool moved = run->state; status == SC_OK && !request.done;) {
+        status = sc_schedule_step(schedule);
+        if (status == SC_OK && !moved && request.n_made >= SC_MOVE_STEPS) {
+            moved = true;
+            SC_TRY(sc_schedule_settle(schedule));
+            status = sc_session_replan(session, run->plan);
+        }
+    }
+    if (status == SC_OK && request.stop == SC_STOP_ERROR) {
+        status = sc_error_set(&request.error);
+    } else if (status == SC_OK && run->state && request.n_shared < request.n_prompt - 1) {
+        status = sc_fail(SC_INTERNAL, "%d positions of %d were used", (int)request.n_shared, (int)request.n_prompt);
+    }
+    sc_state_file_close(file);
+    return status == SC_OK ? sc_schedule_settle(schedule) : status;
+}
+
+static enum sc_status drive_moves(void *arg, struct sc_decoder *decoder)
+{
+    struct run *run = arg;
+    struct sc_schedule *schedule = NULL;
+    run->vocabulary = sc_decoder_vocabulary(decoder);
+    SC_TRY(sc_schedule_create(decoder, &schedule));
+    const enum sc_status status = go_on(run, decoder, schedule);
+    sc_schedule_free(schedule);
+    return status;
+}
+
+/* Saved under a random plan and loaded under another cut; and begun whole, then moved to that random plan. */
+static void test_moves(const char *model, const struct sc_reference *reference, struct counts *counts)
+{
+    struct sc_arena arena = {0};
+    const struct sc_reference_prompt prompt = long_prompt(reference, &arena);
+    float *want = sc_arena_array(&arena, (size_t)(SC_BITS_STEPS * reference->logits.dims[1]), sizeof *want);
+    const struct config whole = {.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 1000};
+    struct run first = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .got = want};
+    char plan[64], state[64];
+    int n_stages;
+    snprintf(plan, sizeof plan, "/tmp/sc_moves_%d.json", (int)getpid());
+    snprintf(state, sizeof state, "/tmp/sc_moves_%d.state", (int)getpid());
+    tell(counts, want && run_config(model, &whole, drive, &first, &n_stages) == SC_OK, "moves", "does not run");
+    for (int way = 0; way < 6; way++) {
+        const int n_ranks = 2 + way % 3;
+        const struct config random = {
+            .n_ranks = n_ranks, .n_stages = 3, .n_threads = 1, .chunk = 7, .random = true, .seed = (uint64_t)way};
+        const struct config other = {
+            .n_ranks = n_ranks, .n_stages = way < 3 ? 1 + way : n_ranks, .n_threads = 1 + way % 2, .chunk = 64};
+        struct run save = {.prompt = &prompt, .n_steps = SC_MOVE_STEPS, .plan = plan, .state = state};
+        struct run on = {
+            .prompt = &prompt, .n_steps = SC_BITS_STEPS, .want = want, .plan = plan, .state = way < 3 ? state : NULL};
+        enum sc_status status = run_config(model, &random, drive_save, &save, &n_stages);
+        status = status == SC_OK ? run_config(model, &other, drive_moves, &on, &n_stages) : status;
+        char name[64], why[256];
+        snprintf(name, sizeof name, "%s_%d", way < 3 ? "bits_loaded" : "bits_moved", way);
+        snprintf(why, sizeof why, "%.120s; %" PRId64 " rows differ after %" PRId64,
+            status == SC_OK ? "" : sc_error_last()->text, on.wrong_bits, on.step);
+        tell(counts, status == SC_OK && on.wrong_bits == 0 && on.step == SC_BITS_STEPS, name, why);
+    }
+    (void)unlink(plan);
+    (void)unlink(state);
     sc_arena_release(&arena);
 }
 
@@ -257,6 +381,7 @@ int main(int argc, char **argv)
     }
     test_recorded(argv[1], &reference, argc == 4 ? strtod(argv[3], NULL) : SC_LOGIT_TOLERANCE, &counts);
     test_bits(argv[1], &reference, &counts);
+    test_moves(argv[1], &reference, &counts);
     sc_arena_release(&arena);
     printf("%d passed, %d failed\n", counts.passed, counts.failed);
     return counts.failed != 0;
