@@ -109,27 +109,46 @@ void K(gather_bytes)(const struct sc_byte_windows *w, uint8_t *to)
     }
 }
 
-/* One tap; the steps are constants of each call, so that compilers make vectors of it. */
-SC_INLINE void add_tap(const uint8_t *x, int32_t w, int64_t n, const int64_t step, int32_t *restrict sums)
+/* Sixteen bytes `step` apart, a constant of each call but for long steps, of which no more than n are touched; the others have
+ * bytes past the last one, as for struct sc_byte_windows. */
+SC_INLINE w16 read_apart(const uint8_t *x, int64_t step, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(w * x[i * step]));
+    uint8_t bytes[16] = {0};
+    if (step == 1) {
+        return quad_widen(x);
+    }
+    if (step == 2) {
+        for (int j = 0; j < 16; j++) {
+            bytes[j] = x[2 * j];
+        }
+    } else {
+        for (int j = 0; j < 16 && j < n; j++) {
+            bytes[j] = x[j * step];
+        }
+    }
+    return quad_widen(bytes);
+}
+
+SC_INLINE void sum_taps(const struct sc_byte_taps *t, const int64_t step, int32_t *sums)
+{
+    for (int64_t i = 0; i < t->n; i += 16) {
+        w16 sum = w_set(0);
+        for (int64_t k = 0; k < t->n_taps; k++) {
+            const w16 x = read_apart(t->x + t->offsets[k] + i * step, step, t->n - i);
+            sum = w_add(sum, w_mul(x, w_set(t->w != NULL ? t->w[k] : 1)));
+        }
+        v_store_n((float *)(void *)(sums + i), w_bits(sum), t->n - i < 16 ? (int)(t->n - i) : 16);
     }
 }
 
 void K(byte_taps)(const struct sc_byte_taps *t, int32_t *sums)
 {
-    memset(sums, 0, (size_t)t->n * sizeof(*sums));
-    for (int64_t k = 0; k < t->n_taps; k++) {
-        const uint8_t *x = t->x + t->offsets[k];
-        const int32_t w = t->w != NULL ? t->w[k] : 1;
-        if (t->step == 1) {
-            add_tap(x, w, t->n, 1, sums);
-        } else if (t->step == 2) {
-            add_tap(x, w, t->n, 2, sums);
-        } else {
-            add_tap(x, w, t->n, t->step, sums);
-        }
+    if (t->step == 1) {
+        sum_taps(t, 1, sums);
+    } else if (t->step == 2) {
+        sum_taps(t, 2, sums);
+    } else {
+        sum_taps(t, t->step, sums);
     }
 }
 

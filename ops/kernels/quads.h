@@ -11,6 +11,23 @@
 
 enum { SC_QUAD_BYTES = 64 }; /* of B */
 
+/* Sixteen bytes, widened with zeros. */
+SC_INLINE w16 quad_widen(const uint8_t *x)
+{
+#if defined(SC_LEVEL_AVX512)
+    return (w16){_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)x))};
+#elif defined(SC_LEVEL_AVX2)
+    return (w16){_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)x)),
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(x + 8)))};
+#else
+    int32_t wide[16];
+    for (int i = 0; i < 16; i++) {
+        wide[i] = x[i];
+    }
+    return w_load(wide);
+#endif
+}
+
 SC_INLINE int32_t quad_word(const int8_t *a)
 {
     int32_t word;
