@@ -70,7 +70,7 @@ static void NAME(row)(const struct loop *loop, int64_t row)
     int64_t start[2] = {0, 0};
     T *y = (T *)loop->out + row * loop->inner;
     offsets_of(run, &loop->rows, row, loop->in, loop->n, start);
-    if (loop->depth > loop->inner) { /* along the sum */
+    if (loop->depth > loop->inner || (loop->depth_steps[0] == 1 && loop->inner_steps[0] > 1)) { /* along the sum */
         for (int64_t i = 0; i < loop->inner; i++) {
             SUM sum = 0;
             for (int64_t s = 0; s < outer; s++) {
