@@ -102,14 +102,15 @@ static void run_unpool(const struct sc_call *call)
     const size_t bytes = sc_type_bytes(x->type);
     int64_t pooled[SC_MAX_RANK];
     pooled_dims(call->params, !sc_call_in(call, 2), x->rank, x->dims, pooled);
+    const bool same = memcmp(pooled, y->dims, (size_t)x->rank * sizeof *pooled) == 0; /* places are those of y */
     memset(y->data, 0, sc_tensor_bytes(y));
-    for (int64_t i = 0; i < sc_tensor_count(x); i++) {
-        int64_t rest = sc_index_at(places, i), to = 0;
-        for (int d = x->rank - 1; d >= 0; d--) {
+    for (int64_t i = 0, n = sc_tensor_count(x); i < n; i++) {
+        int64_t rest = sc_index_at(places, i), to = same ? rest : 0;
+        for (int d = x->rank - 1; d >= 0 && !same; d--) {
             to += rest % pooled[d] * y->strides[d];
             rest /= pooled[d];
         }
-        memcpy(sc_at(y->data, to, bytes), sc_const_at(x->data, i, bytes), bytes);
+        sc_copy_element(sc_at(y->data, to, bytes), sc_const_at(x->data, i, bytes), bytes);
     }
 }
 
