@@ -115,7 +115,9 @@ static void add_f64(double weight, const double *x, double *y, int64_t n)
 #define ADD(r, weight, x, y, n) add_f64((weight), (x), (y), (n))
 #include "ops/nn/resize_pass.inc.h"
 
-/* Integers round to the nearest, halves to even, and saturate. */
+/* Integers round to the nearest, halves to even, and saturate. The clause leaves this open: the evaluator of the onnx
+ * package rounds so, ONNX Runtime 1.32 cuts linear results towards zero, rounds them with antialias, halves away from
+ * zero, and refuses cubic ones without. */
 static void store(const struct resize *r, double *from, void *to)
 {
     const enum sc_type type = r->part;
