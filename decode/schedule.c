@@ -328,7 +328,8 @@ static void take_token(struct sc_schedule *schedule, struct sc_lane *lane, int64
         leave(schedule, lane, SC_STOP_EOS);
         return;
     }
-    if (lane->seen) {
+    if (lane->seen && token >= 0 &&
+        token < schedule->decoder->n_vocabulary) { /* a forced one may be any; its step fails */
         lane->seen[token] = true;
     }
     lane->text[lane->n_text++] = token;
