@@ -306,11 +306,45 @@ static inline enum sc_status op_run(struct op_test *t, int n_out)
     return op_call(t, &call);
 }
 
+static inline void op_same_bits(const struct sc_tensor *a, const struct sc_tensor *b)
+{
+    assert_true(a->type == b->type && sc_dims_equal(a, b));
+    if (a->type != SC_STRING) {
+        assert_memory_equal(a->data, b->data, sc_tensor_bytes(a));
+    }
+    for (int64_t i = 0; a->type == SC_STRING && i < sc_tensor_count(a); i++) {
+        const struct sc_string *x = (const struct sc_string *)a->data + i, *y = (const struct sc_string *)b->data + i;
+        assert_true(x->bytes == y->bytes && (x->bytes == 0 || memcmp(x->data, y->data, x->bytes) == 0));
+    }
+}
+
+/* Again on three threads: the same bits. */
+static inline void op_shares_out(struct op_test *t, int n_out)
+{
+    struct sc_value alone[OP_PORTS];
+    memcpy(alone, t->out, sizeof alone);
+    const struct sc_team_options three_workers = {.n_workers = 3};
+    assert_int_equal(sc_team_create(&three_workers, &t->team), SC_OK);
+    assert_int_equal(op_run(t, n_out), SC_OK);
+    for (int o = 0; o < n_out; o++) {
+        const struct sc_tensor *one = &alone[o].u.tensor, *three = &t->out[o].u.tensor;
+        assert_int_equal(alone[o].kind, t->out[o].kind);
+        if (alone[o].kind == SC_KIND_TENSOR && sc_tensor_is_dense(one) && sc_tensor_is_dense(three)) {
+            op_same_bits(one, three);
+        }
+    }
+    sc_team_free(t->team);
+    t->team = NULL;
+}
+
 static inline void op_passes(struct op_test *t, int n_out)
 {
     const enum sc_status status = op_run(t, n_out);
     if (status != SC_OK) {
         fail_msg("%s", sc_error_last()->text);
+    }
+    if (!t->team) {
+        op_shares_out(t, n_out);
     }
 }
 
