@@ -75,8 +75,7 @@ static void write_text(const struct must *must, bool given, char *text)
         }
         strcat(strcat(names, i ? "," : ""), name);
     }
-    n += (size_t)snprintf(
-        text + n, TEXT - n, "node %s@%s %s -> y0", op, domain, must->n_inputs ? names : "-");
+    n += (size_t)snprintf(text + n, TEXT - n, "node %s@%s %s -> y0", op, domain, must->n_inputs ? names : "-");
     for (int o = 1; o < must->n_outputs; o++) {
         n += (size_t)snprintf(text + n, TEXT - n, ",y%d", o);
     }
@@ -134,8 +133,8 @@ static enum sc_status feed(struct tried *weights, const struct sc_graph *given, 
         for (int v = 0; v < graph->n_values; v++) {
             if (graph->values[v].weight >= 0 && strcmp(graph->values[v].name, name) == 0) {
                 values[i].kind = SC_KIND_TENSOR;
-                SC_TRY(sc_weight_tensor(
-                    &graph->weights[graph->values[v].weight], &weights->arena, &values[i].u.tensor));
+                SC_TRY(
+                    sc_weight_tensor(&graph->weights[graph->values[v].weight], &weights->arena, &values[i].u.tensor));
             }
         }
     }
