@@ -6,7 +6,7 @@ from onnx import TensorProto as T
 
 from make_graphs import constant, f32, i64, ints, node, save
 
-HEADS, WIDTH, VOCABULARY, ROWS = 2, 2, 8, 80
+HEADS, WIDTH, VOCABULARY, ROWS = 2, 2, 8, 128
 LOWEST = np.finfo(np.float32).min
 
 
