@@ -102,9 +102,7 @@ SC_INLINE void widen_chunk(const uint8_t *chunk, v16 scale, v16 zero, float *to,
     int32_t words[16];
     memcpy(words, chunk, sizeof(words));
     const w16 lanes = w_load(words), mask = w_set((1 << bits) - 1);
-#pragma GCC unroll 4
     for (int s = 0; s < 8 / bits; s++) {
-#pragma GCC unroll 4
         for (int i = 0; i < 4; i++) {
             const v16 code = w_to_float(w_and(w_shr(lanes, 8 * i + bits * s), mask));
             v_store(to + 16 * (4 * s + i), v_mul(v_sub(code, zero), scale));
