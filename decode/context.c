@@ -12,12 +12,17 @@ static void limit(int64_t *context, int64_t rows)
 }
 
 /* Operators that look positions up in a table of cosines: which input that is. RotaryEmbedding-23 does when it has
- * position_ids (3). */
+ * position_ids (3). Gather does with rows that were learned, where its indices are position_ids as they come. */
 static const struct {
     const char *domain, *op;
     int positions, table; /* inputs; positions -1: of its own making */
 } lookups[] = {{"", "RotaryEmbedding", 3, 1}, {"com.microsoft", "RotaryEmbedding", 1, 2},
-    {"com.microsoft", "GroupQueryAttention", -1, 7}};
+    {"com.microsoft", "GroupQueryAttention", -1, 7}, {"", "Gather", 1, 0}};
+
+static bool is_positions(const struct sc_graph *graph, int value)
+{
+    return graph->values[value].place == SC_PLACE_INPUT && strcmp(graph->values[value].name, "position_ids") == 0;
+}
 
 static bool has_input(const struct sc_node *node, int i)
 {
@@ -29,7 +34,8 @@ static int find_table(const struct sc_graph *graph, const struct sc_node *node)
 {
     for (size_t l = 0; l < sizeof lookups / sizeof lookups[0]; l++) {
         if (strcmp(node->op, lookups[l].op) == 0 && strcmp(node->domain, lookups[l].domain) == 0 &&
-            has_input(node, lookups[l].positions) && has_input(node, lookups[l].table)) {
+            has_input(node, lookups[l].positions) && has_input(node, lookups[l].table) &&
+            (strcmp(node->op, "Gather") != 0 || is_positions(graph, node->in[1]))) {
             return graph->values[node->in[lookups[l].table]].weight;
         }
     }

@@ -105,6 +105,20 @@ static void group_query_joins_caches_of_a_named_width(void **state)
     sc_model_close(model);
 }
 
+/* A row of weights for each of 160 positions, looked up by position_ids. */
+static void a_table_of_learned_positions_bounds_the_context(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../../exports/models/gpt2_optimum14");
+    struct sc_state_pair *pairs;
+    int64_t context = 0;
+    int n;
+    assert_ok(sc_decode_rewrite(model, NULL, &n, &pairs));
+    assert_ok(sc_context_settle(model->graph, n, pairs, &context));
+    assert_int_equal(context, 160);
+    sc_model_close(model);
+}
+
 static void names_of_exporters_join_dense_states(void **state)
 {
     (void)state;
@@ -178,6 +192,7 @@ int main(void)
         cmocka_unit_test(states_of_an_encoder_are_constant),
         cmocka_unit_test(scatter_joins_caches_with_their_capacity),
         cmocka_unit_test(group_query_joins_caches_of_a_named_width),
+        cmocka_unit_test(a_table_of_learned_positions_bounds_the_context),
         cmocka_unit_test(names_of_exporters_join_dense_states),
         cmocka_unit_test(joined_caches_have_their_batch_second),
         cmocka_unit_test(a_state_without_its_output_is_refused),
