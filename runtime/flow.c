@@ -237,17 +237,19 @@ int64_t sc_session_in_flight(const struct sc_session *session)
     return session->submitted - session->delivered;
 }
 
-static bool all_done(const struct sc_session *session)
+bool sc_session_reached(const struct sc_session *session, int64_t seq)
 {
-    if (session->end_seq < 0) {
-        return false;
-    }
     for (int s = 0; s < session->n_stages; s++) {
-        if (session->stages[s].next_seq < session->end_seq) {
+        if (session->stages[s].next_seq < seq) {
             return false;
         }
     }
     return true;
+}
+
+static bool all_done(const struct sc_session *session)
+{
+    return session->end_seq >= 0 && sc_session_reached(session, session->end_seq);
 }
 
 /* Runs stages until rank 0 has said how many microbatches there were and all of them are through. */

@@ -95,12 +95,7 @@ static enum sc_status follow(struct sc_session *session, struct before *before)
 
 bool sc_session_replan_due(const struct sc_session *session)
 {
-    for (int s = 0; s < session->n_stages; s++) {
-        if (session->stages[s].next_seq < session->replan_seq) {
-            return false;
-        }
-    }
-    return session->replan_seq >= 0;
+    return session->replan_seq >= 0 && sc_session_reached(session, session->replan_seq);
 }
 
 enum sc_status sc_session_follow_replan(struct sc_session *session)

@@ -30,6 +30,7 @@ struct sc_edge {
 struct sc_mail {
     struct sc_link *link;
     struct sc_received received;
+    int64_t seq; /* a question is answered when this rank's stages have seen all microbatches before this one */
 };
 
 /* Where input i of a stage's program comes from. */
@@ -114,6 +115,10 @@ int sc_session_pair_stage(const struct sc_session *session, int pair);
 
 /* session.c: from the plan to stages that can run. Collective. */
 enum sc_status sc_session_lay_out(struct sc_session *session);
+
+/* flow.c: all stages of this rank have seen the microbatches before seq. Results at rank 0 do not say so: a stage that makes
+ * states alone may lag behind them. */
+bool sc_session_reached(const struct sc_session *session, int64_t seq);
 
 /* replan.c: whether all microbatches before another plan are through here; then follows rank 0 to it. Collective. */
 bool sc_session_replan_due(const struct sc_session *session);

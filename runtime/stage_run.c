@@ -19,13 +19,14 @@ void sc_edge_pop(struct sc_edge *edge)
 }
 
 /* Questions about states for an owner, answers for rank 0, which has asked for them. */
-static enum sc_status keep_mail(struct sc_session *session, struct sc_link *link, struct sc_received *received)
+static enum sc_status keep_mail(
+    struct sc_session *session, struct sc_link *link, struct sc_received *received, int64_t seq)
 {
     if (session->n_mail == SC_MAIL || (link->peer != 0 && sc_world_rank(session->world) != 0)) {
         sc_link_give_back(link, received);
         return sc_fail(SC_PEER, "rank %d sent a message about states that nobody asked for", link->peer);
     }
-    session->mail[(session->mail_head + session->n_mail++) % SC_MAIL] = (struct sc_mail){link, *received};
+    session->mail[(session->mail_head + session->n_mail++) % SC_MAIL] = (struct sc_mail){link, *received, seq};
     return SC_OK;
 }
 
@@ -42,7 +43,7 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
         return SC_OK;
     }
     if (header.edge == -1 && (header.kind == SC_WIRE_STATE || header.kind == SC_WIRE_POISON)) {
-        return keep_mail(session, link, received);
+        return keep_mail(session, link, received, header.seq);
     }
     struct sc_edge *edge = header.edge >= 0 && header.edge < session->n_edges ? &session->edges[header.edge] : NULL;
     if (!edge || edge->in != link || edge->count == SC_EDGE_QUEUE) {
@@ -55,13 +56,25 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
     return SC_OK;
 }
 
+/* No more is taken off a link while an edge of it has no room: its sender waits then. A stage that nobody waits for, as it
+ * makes states alone, may lag that far behind the others. */
+static bool has_room(const struct sc_session *session, const struct sc_link *link)
+{
+    for (int e = 0; e < session->n_edges; e++) {
+        if (session->edges[e].in == link && session->edges[e].count == SC_EDGE_QUEUE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum sc_status receive(struct sc_session *session, bool *did)
 {
     const int size = sc_world_size(session->world);
     for (int peer = 0; peer < size; peer++) {
         struct sc_link *link;
         SC_TRY(sc_world_link(session->world, peer, &link));
-        for (;;) {
+        while (has_room(session, link)) {
             struct sc_received received = {0};
             SC_TRY(sc_link_poll(link, &received));
             if (!received.data) {
@@ -270,7 +283,8 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
 {
     *did = false;
     SC_TRY(receive(session, did));
-    if (session->n_mail > 0 && sc_world_rank(session->world) != 0) {
+    if (session->n_mail > 0 && sc_world_rank(session->world) != 0 &&
+        sc_session_reached(session, session->mail[session->mail_head % SC_MAIL].seq)) {
         *did = true;
         return sc_session_answer_state(session);
     }

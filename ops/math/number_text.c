@@ -93,7 +93,8 @@ static double in_digits(double value, const struct decimal *decimal, int n)
         snprintf(text, sizeof text, "%.*e", n - 1, value);
         return strtod(text, NULL);
     }
-    const double digits = (double)(decimal->digits / unit + (2 * rest > unit));
+    const uint64_t whole = decimal->digits / unit + (2 * rest > unit);
+    const double digits = (double)whole;
     return copysign(exponent < 0 ? digits / tens[-exponent] : digits * tens[exponent], value);
 }
 
