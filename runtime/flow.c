@@ -176,7 +176,7 @@ static void drop_delivered(struct sc_session *session)
 {
     for (int e = 0; e < session->n_edges && session->holding; e++) {
         if (leaves(&session->edges[e])) {
-            sc_edge_pop(&session->edges[e]);
+            sc_edge_pop(session, &session->edges[e]);
         }
     }
     session->holding = false;

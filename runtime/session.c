@@ -222,7 +222,7 @@ void sc_session_close(struct sc_session *session)
     }
     for (int e = 0; e < session->n_edges && session->edges; e++) {
         while (session->edges[e].count > 0) {
-            sc_edge_pop(&session->edges[e]);
+            sc_edge_pop(session, &session->edges[e]);
         }
         sc_arena_release(&session->edges[e].arena);
     }
@@ -262,7 +262,7 @@ int sc_session_threads(const struct sc_session *session)
 
 enum sc_status sc_session_write_trace(struct sc_session *session, const char *path)
 {
-    return session->trace.events ? sc_trace_write(session->world, &session->trace, path) : SC_OK;
+    return session->trace.events ? sc_trace_write(session, path) : SC_OK;
 }
 
 int sc_session_window(const struct sc_session *session)

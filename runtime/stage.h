@@ -86,6 +86,7 @@ struct sc_session {
     int n_edges;
     struct sc_plan_edge *plan_edges;
     struct sc_edge *edges;
+    int n_full; /* edges whose ring has no room */
     int *input_of; /* by value: which graph input it is, or -1 */
     struct sc_output_source *sources; /* by graph output */
     int n_stages; /* of this rank */
@@ -149,6 +150,6 @@ enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, co
 /* Opens the message at the head of an edge's ring into edge->values; a poison message sets session->failed and
  * *poisoned. */
 enum sc_status sc_edge_open(struct sc_session *session, struct sc_edge *edge, bool *poisoned);
-void sc_edge_pop(struct sc_edge *edge);
+void sc_edge_pop(struct sc_session *session, struct sc_edge *edge);
 
 #endif

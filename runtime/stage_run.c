@@ -11,9 +11,10 @@ static struct sc_received *edge_head(struct sc_edge *edge)
     return &edge->ring[edge->head % SC_EDGE_QUEUE];
 }
 
-void sc_edge_pop(struct sc_edge *edge)
+void sc_edge_pop(struct sc_session *session, struct sc_edge *edge)
 {
     sc_link_give_back(edge->in, edge_head(edge));
+    session->n_full -= edge->count == SC_EDGE_QUEUE;
     edge->head++;
     edge->count--;
 }
@@ -53,6 +54,7 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
     }
     edge->ring[(edge->head + edge->count) % SC_EDGE_QUEUE] = *received;
     edge->count++;
+    session->n_full += edge->count == SC_EDGE_QUEUE;
     return SC_OK;
 }
 
@@ -60,7 +62,7 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
  * makes states alone, may lag that far behind the others. */
 static bool has_room(const struct sc_session *session, const struct sc_link *link)
 {
-    for (int e = 0; e < session->n_edges; e++) {
+    for (int e = 0; session->n_full > 0 && e < session->n_edges; e++) {
         if (session->edges[e].in == link && session->edges[e].count == SC_EDGE_QUEUE) {
             return false;
         }
@@ -272,7 +274,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     stage->done.n_microbatches++;
     SC_TRY(send_outputs(session, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {
-        sc_edge_pop(&session->edges[stage->in[i]]);
+        sc_edge_pop(session, &session->edges[stage->in[i]]);
     }
     stage->next_seq++;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);

@@ -10,7 +10,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "comm/wire.h"
+#include "runtime/parcel.h"
+#include "runtime/stage.h"
 
 #define SC_ROUND_TRIPS 16
 
@@ -54,64 +55,22 @@ void sc_trace_enter(struct sc_trace *trace, struct sc_activity *activity, enum s
     trace->events[trace->n++].end_ns = atomic_load_explicit(&activity->since_ns, memory_order_relaxed);
 }
 
-/* One message of plain bytes to a peer. */
-static enum sc_status send_bytes(struct sc_world *world, int peer, const void *data, size_t bytes)
+static enum sc_status send_bytes(struct sc_session *session, int peer, const void *data, size_t bytes)
 {
-    struct sc_link *link;
-    SC_TRY(sc_world_link(world, peer, &link));
     struct sc_value value;
     sc_wire_bytes_value(data, bytes, &value);
-    const struct sc_value *const values = &value;
-    const struct sc_wire_header header = {.kind = SC_WIRE_CONTROL, .edge = -1};
-    const size_t size = sc_wire_bytes(0, &values, 1);
-    void *buffer = NULL;
-    for (int64_t idle = 0; !buffer; idle++) {
-        SC_TRY(sc_link_reserve(link, size, &buffer));
-        if (!buffer) {
-            sc_world_pause(world, idle);
-        }
-    }
-    sc_wire_write(&header, &values, 1, buffer);
-    return sc_link_send(link, buffer, size);
-}
-
-/* The next message of a peer, exactly `bytes` long. */
-static enum sc_status receive_bytes(struct sc_world *world, int peer, void *data, size_t bytes)
-{
-    struct sc_link *link;
-    struct sc_received received = {0};
-    struct sc_wire_header header;
-    struct sc_arena arena = {0};
-    struct sc_value value;
-    SC_TRY(sc_world_link(world, peer, &link));
-    for (int64_t idle = 0; !received.data; idle++) {
-        SC_TRY(sc_link_poll(link, &received));
-        if (!received.data) {
-            sc_world_pause(world, idle);
-        }
-    }
-    enum sc_status status = sc_wire_read(received.data, received.bytes, &header, &arena, 1, &value);
-    if (status == SC_OK &&
-        (header.n_values != 1 || value.kind != SC_KIND_TENSOR || sc_tensor_bytes(&value.u.tensor) != bytes)) {
-        status = sc_fail(SC_PEER, "rank %d sent another message than its trace", peer);
-    }
-    if (status == SC_OK && bytes) {
-        memcpy(data, value.u.tensor.data, bytes);
-    }
-    sc_link_give_back(link, &received);
-    sc_arena_release(&arena);
-    return status;
+    return sc_parcel_send(session, peer, SC_WIRE_CONTROL, &value);
 }
 
 /* Rank 0 asks a peer for its clock; the fastest answer is the truest. */
-static enum sc_status measure_offset(struct sc_world *world, int peer, int64_t *offset_ns)
+static enum sc_status measure_offset(struct sc_session *session, int peer, int64_t *offset_ns)
 {
     int64_t fastest = INT64_MAX;
     for (int i = 0; i < SC_ROUND_TRIPS; i++) {
         const int64_t sent = sc_clock_ns();
         int64_t there;
-        SC_TRY(send_bytes(world, peer, &sent, sizeof sent));
-        SC_TRY(receive_bytes(world, peer, &there, sizeof there));
+        SC_TRY(send_bytes(session, peer, &sent, sizeof sent));
+        SC_TRY(sc_parcel_take(session, peer, &there, sizeof there));
         const int64_t came = sc_clock_ns();
         if (came - sent < fastest) {
             fastest = came - sent;
@@ -121,13 +80,13 @@ static enum sc_status measure_offset(struct sc_world *world, int peer, int64_t *
     return SC_OK;
 }
 
-static enum sc_status answer(struct sc_world *world)
+static enum sc_status answer(struct sc_session *session)
 {
     for (int i = 0; i < SC_ROUND_TRIPS; i++) {
         int64_t asked;
-        SC_TRY(receive_bytes(world, 0, &asked, sizeof asked));
+        SC_TRY(sc_parcel_take(session, 0, &asked, sizeof asked));
         const int64_t now = sc_clock_ns();
-        SC_TRY(send_bytes(world, 0, &now, sizeof now));
+        SC_TRY(send_bytes(session, 0, &now, sizeof now));
     }
     return SC_OK;
 }
@@ -145,13 +104,14 @@ static void fill_head(const struct sc_trace *trace, struct sc_trace_head *head)
     }
 }
 
-static enum sc_status send_mine(struct sc_world *world, const struct sc_trace *trace)
+static enum sc_status send_mine(struct sc_session *session)
 {
+    const struct sc_trace *trace = &session->trace;
     struct sc_trace_head head;
     fill_head(trace, &head);
-    SC_TRY(answer(world));
-    SC_TRY(send_bytes(world, 0, &head, sizeof head));
-    return send_bytes(world, 0, trace->events, (size_t)trace->n * sizeof *trace->events);
+    SC_TRY(answer(session));
+    SC_TRY(send_bytes(session, 0, &head, sizeof head));
+    return send_bytes(session, 0, trace->events, (size_t)trace->n * sizeof *trace->events);
 }
 
 static void print_rank(
@@ -174,12 +134,12 @@ static void print_rank(
     }
 }
 
-static enum sc_status print_peer(struct sc_world *world, int peer, int64_t origin_ns, FILE *out)
+static enum sc_status print_peer(struct sc_session *session, int peer, int64_t origin_ns, FILE *out)
 {
     struct sc_trace_head head;
     int64_t offset_ns = 0;
-    SC_TRY(measure_offset(world, peer, &offset_ns));
-    SC_TRY(receive_bytes(world, peer, &head, sizeof head));
+    SC_TRY(measure_offset(session, peer, &offset_ns));
+    SC_TRY(sc_parcel_take(session, peer, &head, sizeof head));
     head.host[sizeof head.host - 1] = '\0';
     head.offset_ns = offset_ns;
     if (head.n < 0 || head.n > INT32_MAX) {
@@ -189,7 +149,7 @@ static enum sc_status print_peer(struct sc_world *world, int peer, int64_t origi
     if (!events) {
         return sc_fail(SC_NO_MEMORY, "out of memory for %" PRId64 " events of rank %d", head.n, peer);
     }
-    const enum sc_status status = receive_bytes(world, peer, events, (size_t)head.n * sizeof *events);
+    const enum sc_status status = sc_parcel_take(session, peer, events, (size_t)head.n * sizeof *events);
     if (status == SC_OK) {
         print_rank(out, peer, &head, events, origin_ns);
     }
@@ -197,8 +157,9 @@ static enum sc_status print_peer(struct sc_world *world, int peer, int64_t origi
     return status;
 }
 
-static enum sc_status write_all(struct sc_world *world, const struct sc_trace *trace, const char *path)
+static enum sc_status write_all(struct sc_session *session, const char *path)
 {
+    const struct sc_trace *trace = &session->trace;
     struct sc_trace_head head;
     char *text = NULL;
     size_t bytes = 0;
@@ -211,8 +172,8 @@ static enum sc_status write_all(struct sc_world *world, const struct sc_trace *t
     fill_head(trace, &head);
     fprintf(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     print_rank(out, 0, &head, trace->events, origin_ns);
-    for (int peer = 1; peer < sc_world_size(world) && status == SC_OK; peer++) {
-        status = print_peer(world, peer, origin_ns, out);
+    for (int peer = 1; peer < sc_world_size(session->world) && status == SC_OK; peer++) {
+        status = print_peer(session, peer, origin_ns, out);
     }
     fprintf(out, "\n]}\n");
     if (fclose(out) != 0 && status == SC_OK) {
@@ -225,8 +186,8 @@ static enum sc_status write_all(struct sc_world *world, const struct sc_trace *t
     return status;
 }
 
-enum sc_status sc_trace_write(struct sc_world *world, const struct sc_trace *trace, const char *path)
+enum sc_status sc_trace_write(struct sc_session *session, const char *path)
 {
-    const bool root = sc_world_rank(world) == 0;
-    return sc_world_agree(world, root ? write_all(world, trace, path) : send_mine(world, trace));
+    const bool root = sc_world_rank(session->world) == 0;
+    return sc_world_agree(session->world, root ? write_all(session, path) : send_mine(session));
 }

@@ -27,6 +27,7 @@ void sc_trace_enter(struct sc_trace *trace, struct sc_activity *activity, enum s
 /* Writes all ranks' events to path on rank 0, as Chrome trace JSON, which Perfetto opens: one process a rank, times in microseconds
  * from the first event. Clocks of other hosts are brought to rank 0's by the fastest of some round trips. Collective; no message of a
  * session may be under way. Fails together on all ranks. */
-enum sc_status sc_trace_write(struct sc_world *world, const struct sc_trace *trace, const char *path);
+struct sc_session;
+enum sc_status sc_trace_write(struct sc_session *session, const char *path);
 
 #endif
