@@ -25,14 +25,7 @@ static enum sc_status prepare(struct bench *b, const char *path)
     SC_TRY(sc_model_open(path, &b->model));
     SC_TRY(sc_passes_rewrite(b->model, NULL));
     SC_TRY(sc_passes_run(b->model, kernels));
-    const struct sc_graph *graph = b->model->graph;
-    const struct sc_program_spec spec = {.model = b->model,
-        .graph = graph,
-        .n_inputs = graph->n_inputs,
-        .inputs = graph->inputs,
-        .n_outputs = graph->n_outputs,
-        .outputs = graph->outputs,
-        .kernels = kernels};
+    const struct sc_program_spec spec = sc_program_whole(b->model, kernels);
     SC_TRY(sc_program_compile(&spec, &b->program));
     SC_TRY(sc_program_load(b->program, NULL));
     return sc_frame_create(b->program, &(struct sc_frame_options){.team = NULL}, &b->frame);

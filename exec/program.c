@@ -330,6 +330,18 @@ static enum sc_status compile(struct sc_compiler *compiler)
     return SC_OK;
 }
 
+struct sc_program_spec sc_program_whole(const struct sc_model *model, const struct sc_kernels *kernels)
+{
+    const struct sc_graph *graph = model->graph;
+    return (struct sc_program_spec){.model = model,
+        .graph = graph,
+        .n_inputs = graph->n_inputs,
+        .inputs = graph->inputs,
+        .n_outputs = graph->n_outputs,
+        .outputs = graph->outputs,
+        .kernels = kernels};
+}
+
 enum sc_status sc_program_compile(const struct sc_program_spec *spec, struct sc_program **out)
 {
     struct sc_program *program = calloc(1, sizeof *program);

@@ -22,6 +22,9 @@ struct sc_program_spec {
     uint64_t seed; /* of random operators without a seed attribute */
 };
 
+/* All of a model's graph: every live node, input and output. */
+struct sc_program_spec sc_program_whole(const struct sc_model *model, const struct sc_kernels *kernels);
+
 /* Life:   sc_program_compile ──► sc_program_load ──► frames run ──► sc_program_free
  *
  * compile looks operators up, reads attributes, chooses kernels, and touches no weight bytes.

@@ -325,16 +325,9 @@ static enum sc_status compile_and_count(struct sc_model *model, struct counts *c
     const struct sc_kernels *kernels;
     struct sc_program *program = NULL;
     struct sc_frame *frame = NULL;
-    const struct sc_graph *graph = model->graph;
     SC_TRY(sc_kernels_best(&kernels));
     SC_TRY(sc_passes_run(model, kernels));
-    const struct sc_program_spec spec = {.model = model,
-        .graph = graph,
-        .n_inputs = graph->n_inputs,
-        .inputs = graph->inputs,
-        .n_outputs = graph->n_outputs,
-        .outputs = graph->outputs,
-        .kernels = kernels};
+    const struct sc_program_spec spec = sc_program_whole(model, kernels);
     SC_TRY(sc_program_compile(&spec, &program));
     SC_TRY(sc_program_load(program, NULL));
     SC_TRY(sc_frame_create(program, &(struct sc_frame_options){NULL, NULL}, &frame));

@@ -101,14 +101,7 @@ static enum sc_status run(struct tried *t, const struct sc_value *const *feeds)
     const struct sc_kernels *kernels;
     SC_TRY(sc_kernels_best(&kernels));
     SC_TRY(sc_passes_run(t->model, kernels));
-    const struct sc_graph *graph = t->model->graph;
-    const struct sc_program_spec spec = {.model = t->model,
-        .graph = graph,
-        .n_inputs = graph->n_inputs,
-        .inputs = graph->inputs,
-        .n_outputs = graph->n_outputs,
-        .outputs = graph->outputs,
-        .kernels = kernels};
+    const struct sc_program_spec spec = sc_program_whole(t->model, kernels);
     const struct sc_frame_options options = {.team = NULL};
     SC_TRY(sc_program_compile(&spec, &t->program));
     SC_TRY(sc_program_load(t->program, NULL));

@@ -67,14 +67,7 @@ static inline void graph_open(struct graph_case *c, const char *name)
 
 static inline void graph_compile(struct graph_case *c, struct sc_team *team)
 {
-    const struct sc_graph *graph = c->model->graph;
-    const struct sc_program_spec spec = {.model = c->model,
-        .graph = graph,
-        .n_inputs = graph->n_inputs,
-        .inputs = graph->inputs,
-        .n_outputs = graph->n_outputs,
-        .outputs = graph->outputs,
-        .kernels = c->kernels};
+    const struct sc_program_spec spec = sc_program_whole(c->model, c->kernels);
     const struct sc_frame_options options = {.team = team};
     assert_ok(sc_program_compile(&spec, &c->program));
     assert_ok(sc_program_load(c->program, team));
