@@ -19,14 +19,19 @@ SC_INLINE double arc_sine_rest(double u)
     return 0.1666666666549508 + u * p;
 }
 
-/* Beyond 1/2 by half the angle of what is missing to 1; past 1 the root is NaN. */
+/* The arc sine up to 1/2; beyond, half the angle of what is missing to 1. Past 1 the root is NaN. */
+SC_INLINE double half_angle(double size)
+{
+    const double u = size <= 0.5 ? size * size : (1.0 - size) * 0.5;
+    const double r = size <= 0.5 ? size : sqrt(u);
+    return r + r * u * arc_sine_rest(u);
+}
+
 SC_INLINE void asin_block(const float *x, float *y)
 {
     for (int i = 0; i < 16; i++) {
         const double v = (double)x[i], size = fabs(v);
-        const double u = size <= 0.5 ? v * v : (1.0 - size) * 0.5;
-        const double r = size <= 0.5 ? size : sqrt(u);
-        const double angle = r + r * u * arc_sine_rest(u);
+        const double angle = half_angle(size);
         y[i] = (float)copysign(size <= 0.5 ? angle : PI / 2 - 2.0 * angle, v);
     }
 }
@@ -35,9 +40,7 @@ SC_INLINE void acos_block(const float *x, float *y)
 {
     for (int i = 0; i < 16; i++) {
         const double v = (double)x[i], size = fabs(v);
-        const double u = size <= 0.5 ? v * v : (1.0 - size) * 0.5;
-        const double r = size <= 0.5 ? size : sqrt(u);
-        const double angle = r + r * u * arc_sine_rest(u);
+        const double angle = half_angle(size);
         const double large = v > 0.0 ? 2.0 * angle : PI - 2.0 * angle;
         y[i] = (float)(size <= 0.5 ? PI / 2 - copysign(angle, v) : large);
     }
