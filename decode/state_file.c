@@ -51,29 +51,40 @@ static void digest_model(const struct sc_model *model, char text[17])
 struct saver {
     const struct sc_state_owner *owner;
     struct sc_session *session;
-    int slot;
+    int slot, n_states;
+    struct saved *states; /* [n_states]: of pairs that hold something */
     struct sc_file_writer writer;
     char *chunk;
 };
 
-static enum sc_status describe_state(const struct saver *saver, int pair, struct sc_json *states)
+static enum sc_status find_states(struct saver *saver)
+{
+    saver->states = calloc((size_t)saver->owner->n_pairs + 1, sizeof *saver->states);
+    if (!saver->states) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for a list of states");
+    }
+    for (int p = 0; p < saver->owner->n_pairs; p++) {
+        struct saved *state = &saver->states[saver->n_states];
+        state->pair = p;
+        SC_TRY(sc_session_state_shape(saver->session, p, saver->slot, &state->shape, &state->length));
+        saver->n_states += state->length > 0;
+    }
+    return SC_OK;
+}
+
+static enum sc_status describe_state(const struct saver *saver, const struct saved *saved, struct sc_json *states)
 {
     const struct sc_graph *graph = saver->owner->model->graph;
-    struct sc_tensor shape;
+    const struct sc_state_pair *pair = &saver->owner->pairs[saved->pair];
     struct sc_json *state, *dims;
-    int64_t length;
-    SC_TRY(sc_session_state_shape(saver->session, pair, saver->slot, &shape, &length));
-    if (length == 0) {
-        return SC_OK;
-    }
     SC_TRY(sc_json_add(states, NULL, false, &state));
-    SC_TRY(sc_json_add_text(state, "input", graph->values[saver->owner->pairs[pair].in].name));
-    SC_TRY(sc_json_add_text(state, "output", graph->values[saver->owner->pairs[pair].out].name));
-    SC_TRY(sc_json_add_text(state, "type", sc_type_name(shape.type)));
-    SC_TRY(sc_json_add_int(state, "length", length));
+    SC_TRY(sc_json_add_text(state, "input", graph->values[pair->in].name));
+    SC_TRY(sc_json_add_text(state, "output", graph->values[pair->out].name));
+    SC_TRY(sc_json_add_text(state, "type", sc_type_name(saved->shape.type)));
+    SC_TRY(sc_json_add_int(state, "length", saved->length));
     SC_TRY(sc_json_add(state, "dims", true, &dims));
-    for (int d = 0; d < shape.rank; d++) {
-        SC_TRY(sc_json_add_int(dims, NULL, shape.dims[d]));
+    for (int d = 0; d < saved->shape.rank; d++) {
+        SC_TRY(sc_json_add_int(dims, NULL, saved->shape.dims[d]));
     }
     return SC_OK;
 }
@@ -90,8 +101,8 @@ static enum sc_status describe(const struct saver *saver, const int64_t *tokens,
         SC_TRY(sc_json_add_int(list, NULL, tokens[t]));
     }
     SC_TRY(sc_json_add(head, "states", true, &states));
-    for (int p = 0; p < saver->owner->n_pairs; p++) {
-        SC_TRY(describe_state(saver, p, states));
+    for (int s = 0; s < saver->n_states; s++) {
+        SC_TRY(describe_state(saver, &saver->states[s], states));
     }
     return SC_OK;
 }
@@ -118,20 +129,14 @@ static enum sc_status save_head(struct saver *saver, const int64_t *tokens, int6
     return status;
 }
 
-static enum sc_status save_state(struct saver *saver, int pair)
+static enum sc_status save_state(struct saver *saver, const struct saved *saved)
 {
-    struct sc_tensor shape;
-    int64_t length;
     uint64_t digest = SC_DIGEST_START;
-    SC_TRY(sc_session_state_shape(saver->session, pair, saver->slot, &shape, &length));
-    if (length == 0) {
-        return SC_OK;
-    }
-    const size_t element = sc_type_bytes(shape.type);
-    const int64_t count = sc_tensor_count(&shape), most = (int64_t)(CHUNK_BYTES / element);
+    const size_t element = sc_type_bytes(saved->shape.type);
+    const int64_t count = sc_tensor_count(&saved->shape), most = (int64_t)(CHUNK_BYTES / element);
     for (int64_t at = 0; at < count; at += most) {
         const int64_t n = count - at < most ? count - at : most;
-        SC_TRY(sc_session_state_read(saver->session, pair, saver->slot, at, n, saver->chunk));
+        SC_TRY(sc_session_state_read(saver->session, saved->pair, saver->slot, at, n, saver->chunk));
         digest = sc_digest_bytes(digest, saver->chunk, (size_t)n * element);
         SC_TRY(sc_file_append(&saver->writer, saver->chunk, (size_t)n * element));
     }
@@ -144,14 +149,16 @@ enum sc_status sc_state_file_save(const char *path, const struct sc_state_owner 
     struct saver saver = {.owner = owner, .session = session, .slot = slot, .chunk = malloc(CHUNK_BYTES)};
     enum sc_status status = saver.chunk ? SC_OK : sc_fail(SC_NO_MEMORY, "out of memory for %zu bytes", CHUNK_BYTES);
     status = status == SC_OK ? sc_file_begin(path, &saver.writer) : status;
+    status = status == SC_OK ? find_states(&saver) : status;
     status = status == SC_OK ? save_head(&saver, tokens, n_tokens) : status;
-    for (int p = 0; p < owner->n_pairs && status == SC_OK; p++) {
-        status = save_state(&saver, p);
+    for (int s = 0; s < saver.n_states && status == SC_OK; s++) {
+        status = save_state(&saver, &saver.states[s]);
     }
     status = status == SC_OK ? sc_file_flush(&saver.writer) : status;
     status = status == SC_OK ? sc_file_commit(&saver.writer) : status;
     const struct sc_error error = *sc_error_last();
     sc_file_abandon(&saver.writer);
+    free(saver.states);
     free(saver.chunk);
     return status == SC_OK ? SC_OK : sc_error_set(&error);
 }
