@@ -48,15 +48,22 @@ static void go_on(struct session_case *c, float (*logits)[VOCABULARY])
     run_rows(c, 2, rows, logits[2]);
 }
 
-static void every_slot_goes_on_by_the_new_plan(void **state)
+/* On one rank, whose plan nobody changes. */
+static void make_want(void)
 {
-    (void)state;
-    char path[64];
     struct session_case c;
     open_decoder(&c, 1);
     fill(&c);
     go_on(&c, want);
     session_close(&c);
+}
+
+static void every_slot_goes_on_by_the_new_plan(void **state)
+{
+    (void)state;
+    char path[64];
+    struct session_case c;
+    make_want();
     for (int n_ranks = 1; n_ranks <= 4; n_ranks++) {
         for (uint64_t seed = 0; seed < 3; seed++) {
             write_random_plan(n_ranks, seed, path, sizeof path);
@@ -77,10 +84,7 @@ static void plans_may_follow_one_another(void **state)
     (void)state;
     char path[64];
     struct session_case c;
-    open_decoder(&c, 1);
-    fill(&c);
-    go_on(&c, want);
-    session_close(&c);
+    make_want();
     open_decoder(&c, 3);
     for (uint64_t seed = 5; seed < 8; seed++) {
         write_random_plan(3, seed, path, sizeof path);
@@ -100,10 +104,7 @@ static void a_plan_that_is_none_changes_nothing(void **state)
     (void)state;
     char path[64];
     struct session_case c;
-    open_decoder(&c, 1);
-    fill(&c);
-    go_on(&c, want);
-    session_close(&c);
+    make_want();
     open_decoder(&c, 2);
     fill(&c);
     assert_fails(SC_IO, "no_such_plan", sc_session_replan(c.ranks[0].session, "/tmp/no_such_plan.json"));
@@ -127,10 +128,7 @@ static void a_slot_that_failed_does_not_hold_the_others_back(void **state)
     struct session_case c;
     struct batch *b = calloc(1, sizeof *b);
     assert_non_null(b);
-    open_decoder(&c, 1);
-    fill(&c);
-    go_on(&c, want);
-    session_close(&c);
+    make_want();
     write_random_plan(3, 2, path, sizeof path);
     open_decoder(&c, 3);
     run_row(&c, 6, 0, 30, NULL);
