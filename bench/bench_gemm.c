@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "ops/kernels/gemm.h"
 
 #define COLD_BYTES ((size_t)768 << 20) /* of copies of B in turn */
@@ -28,6 +29,7 @@ static void *need(size_t bytes)
         fprintf(stderr, "bench_gemm: no memory for %zu bytes\n", bytes);
         exit(1);
     }
+    sc_memory_prefer_huge(memory, bytes); /* as weights have them */
     return memory;
 }
 

@@ -34,6 +34,21 @@ static void touched_memory_raises_the_peak(void **state)
     assert_true(sc_memory_peak_bytes() >= after - MIB); /* the kernel counts in batches */
 }
 
+static void asking_for_huge_pages_changes_no_byte(void **state)
+{
+    (void)state;
+    unsigned char *data = calloc(1, (size_t)(9 * MIB));
+    assert_non_null(data);
+    sc_memory_prefer_huge(data, 0);
+    sc_memory_prefer_huge(data + 1, 1); /* no whole page */
+    sc_memory_prefer_huge(data + 3, (size_t)(8 * MIB) - 5);
+    data[4 * MIB] = 7;
+    for (int64_t i = 0; i < 9 * MIB; i++) {
+        assert_int_equal(data[i], i == 4 * MIB ? 7 : 0);
+    }
+    free(data);
+}
+
 static size_t put_varint(unsigned char *to, uint64_t value)
 {
     size_t n = 0;
@@ -119,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_a_model_brings_no_weights_into_memory), /* first: the other one raises the peak */
         cmocka_unit_test(touched_memory_raises_the_peak),
+        cmocka_unit_test(asking_for_huge_pages_changes_no_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
