@@ -115,13 +115,12 @@ static struct sc_call *new_call(struct sc_arena *arena, const struct sc_kernels 
         .n_in = 3,
         .in = fact_in,
         .constant = (bool[]){false, true, true},
-        .kernels = kernels,
-        .packed_input = -1};
+        .kernels = kernels};
     need(call->op->prepare(&prepare));
     call->choice = prepare.choice;
-    if (prepare.packed_input == 1) {
+    if (prepare.packed_inputs == 1U << 1) {
         void *packed = sc_arena_alloc(arena, prepare.packed_bytes + 64);
-        call->op->pack(&(struct sc_pack){.prepare = &prepare, .weight = &w->u.tensor, .packed = packed});
+        call->op->pack(&(struct sc_pack){.prepare = &prepare, .input = 1, .weight = &w->u.tensor, .packed = packed});
         call->packed = packed;
         w->u.tensor.data = NULL;
     }

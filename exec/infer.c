@@ -128,8 +128,7 @@ static enum sc_status evaluation_choice(
         .n_in = step->n_in,
         .in = infer->in,
         .constant = constant,
-        .kernels = program->spec.kernels,
-        .packed_input = -1};
+        .kernels = program->spec.kernels};
     SC_TRY(step->op->prepare(&prepare));
     *choice = prepare.choice;
     return SC_OK;

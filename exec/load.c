@@ -103,18 +103,35 @@ static enum sc_status pack_here(void *arg)
     return SC_OK;
 }
 
-static enum sc_status pack_step(struct sc_program *program, struct sc_step *step, struct sc_team *team)
+static void pack_content(const struct sc_program *program, struct sc_step *step, int input,
+    const struct sc_tensor *content, struct sc_team *team)
 {
-    const struct sc_slot *slot = &program->slots[step->in[step->packed_input]];
+    const struct sc_prepare prepare = {.graph = program->spec.graph,
+        .node = step->node,
+        .params = step->params,
+        .n_in = step->n_in,
+        .kernels = program->spec.kernels,
+        .blas = program->spec.blas,
+        .choice = step->choice,
+        .packed_inputs = step->packed_inputs,
+        .packed_bytes = step->packed_bytes};
+    const struct sc_pack pack = {
+        .prepare = &prepare, .input = input, .weight = content, .packed = step->packed, .team = team};
+    struct packing packing = {step->op, &pack};
+    (void)(step->packed_bytes < MUCH_BYTES ? pack_here(&packing) : sc_team_relieve(team, pack_here, &packing));
+}
+
+static enum sc_status pack_input(struct sc_program *program, struct sc_step *step, int input, struct sc_team *team)
+{
+    const struct sc_slot *slot = &program->slots[step->in[input]];
     const struct sc_weight *weight = &program->spec.graph->weights[slot->weight];
     /* A copy, where the file's bytes cannot be used in place, goes as soon as it is packed. It is made last, so that
      * what it leaves is the heap's end and not a hole. */
     struct sc_arena passing = {0};
     struct sc_making making = {0};
-    struct sc_tensor content = program->constants[step->in[step->packed_input]].u.tensor;
-    step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
-    enum sc_status status = step->packed ? SC_OK : SC_NO_MEMORY;
-    if (status == SC_OK && !slot->needed) {
+    struct sc_tensor content = program->constants[step->in[input]].u.tensor;
+    enum sc_status status = SC_OK;
+    if (!slot->needed) {
         struct fetching fetching = {program, weight, &passing, false, &making, &content};
         status = fetch(&fetching, team);
     }
@@ -122,19 +139,7 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
         drop_pages(program, weight);
     }
     if (status == SC_OK) {
-        const struct sc_prepare prepare = {.graph = program->spec.graph,
-            .node = step->node,
-            .params = step->params,
-            .n_in = step->n_in,
-            .kernels = program->spec.kernels,
-            .blas = program->spec.blas,
-            .choice = step->choice,
-            .packed_input = step->packed_input,
-            .packed_bytes = step->packed_bytes};
-        const struct sc_pack pack = {.prepare = &prepare, .weight = &content, .packed = step->packed, .team = team};
-        struct packing packing = {step->op, &pack};
-        status = step->packed_bytes < MUCH_BYTES ? pack_here(&packing) : sc_team_relieve(team, pack_here, &packing);
-        program->own_bytes += (int64_t)step->packed_bytes;
+        pack_content(program, step, input, &content, team);
         if (!slot->needed) {
             drop_pages(program, weight);
         }
@@ -142,6 +147,21 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     sc_recipe_close(&making);
     sc_arena_release(&passing);
     return status;
+}
+
+static enum sc_status pack_step(struct sc_program *program, struct sc_step *step, struct sc_team *team)
+{
+    step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
+    if (!step->packed) {
+        return SC_NO_MEMORY;
+    }
+    program->own_bytes += (int64_t)step->packed_bytes;
+    for (int i = 0; i < step->n_in; i++) {
+        if (i < 32 && step->packed_inputs >> i & 1) {
+            SC_TRY(pack_input(program, step, i, team));
+        }
+    }
+    return SC_OK;
 }
 
 /* Steps that pack, the largest first: while one is packed its content is in memory twice, which then costs least. */
@@ -161,7 +181,7 @@ static enum sc_status pack_steps(struct sc_program *program, struct sc_team *tea
     enum sc_status status = packing ? SC_OK : SC_NO_MEMORY;
     size_t n = 0;
     for (int s = 0; s < program->n_steps && packing; s++) {
-        if (program->steps[s].packed_input >= 0) {
+        if (program->steps[s].packed_inputs != 0) {
             packing[n++] = &program->steps[s];
         }
     }

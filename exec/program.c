@@ -49,7 +49,6 @@ static enum sc_status new_step(struct sc_program *program, int n_in, int n_out, 
     program->steps = steps;
     struct sc_step *made = &program->steps[program->n_steps];
     memset(made, 0, sizeof *made);
-    made->packed_input = -1;
     made->n_in = n_in;
     made->n_out = n_out;
     made->in = sc_arena_array(&program->arena, (size_t)n_in, sizeof *made->in);
@@ -202,11 +201,10 @@ static enum sc_status prepare_step(struct sc_program *program, struct sc_step *s
         .in = in,
         .constant = constant,
         .kernels = program->spec.kernels,
-        .blas = program->spec.blas,
-        .packed_input = -1};
+        .blas = program->spec.blas};
     SC_TRY(step->op->prepare(&prepare));
     step->choice = prepare.choice;
-    step->packed_input = prepare.packed_input;
+    step->packed_inputs = prepare.packed_inputs;
     step->packed_bytes = prepare.packed_bytes;
     return SC_OK;
 }
@@ -295,7 +293,7 @@ static void find_uses(struct sc_program *program)
         for (int i = 0; i < step->n_in; i++) {
             if (step->in[i] >= 0) {
                 program->slots[step->in[i]].last_use = s;
-                program->slots[step->in[i]].needed |= i != step->packed_input;
+                program->slots[step->in[i]].needed |= i >= 32 || !(step->packed_inputs >> i & 1);
             }
         }
         for (int b = 0; b < step->n_bodies; b++) {

@@ -23,7 +23,7 @@ struct sc_step {
     int n_in, n_out;
     int *in, *out;
     int choice;
-    int packed_input; /* -1: none */
+    unsigned packed_inputs; /* bit i: input i */
     size_t packed_bytes;
     void *packed;
     int n_bodies;

@@ -39,13 +39,15 @@ struct sc_prepare {
     bool blas; /* --gemm blas */
     /* set by prepare */
     int choice; /* what run should do; meaning is the operator's */
-    int packed_input; /* -1: none. This input reaches run with data == NULL, its content is in call->packed */
-    size_t packed_bytes;
+    unsigned packed_inputs; /* bit i: input i reaches run with data == NULL, its content is in call->packed */
+    size_t packed_bytes; /* of all of them */
 };
 
+/* Called once for each packed input, in order; all share `packed`. */
 struct sc_pack {
-    const struct sc_prepare *prepare;
-    const struct sc_tensor *weight; /* content of packed_input, dense */
+    const struct sc_prepare *prepare; /* without facts */
+    int input;
+    const struct sc_tensor *weight; /* its content, dense */
     void *packed; /* packed_bytes, zeroed, aligned to 64 */
     struct sc_team *team;
 };

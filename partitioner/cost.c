@@ -123,10 +123,9 @@ static enum sc_status packed_bytes(
         .n_in = infer->n_in,
         .in = infer->in,
         .constant = constant,
-        .kernels = kernels,
-        .packed_input = -1};
+        .kernels = kernels};
     SC_TRY(view->op->prepare(&prepare));
-    *bytes = prepare.packed_input >= 0 && prepare.packed_bytes < INT64_MAX ? (int64_t)prepare.packed_bytes : 0;
+    *bytes = prepare.packed_inputs != 0 && prepare.packed_bytes < INT64_MAX ? (int64_t)prepare.packed_bytes : 0;
     return SC_OK;
 }
 

@@ -159,9 +159,8 @@ static enum sc_status prepare_attention(struct sc_prepare *prepare)
     const bool constant = prepare->constant[WEIGHTS] && sc_fact_dims_known(w) && w->rank == 2;
     prepare->choice = (int)sc_product_choose(
         w->type, constant, prepare->blas, constant ? w->dims[0] : -1, constant ? w->dims[1] : -1);
-    prepare->packed_input = -1;
     if (prepare->choice == SC_PRODUCT_PACKED) {
-        prepare->packed_input = WEIGHTS;
+        prepare->packed_inputs = 1U << WEIGHTS;
         prepare->packed_bytes = sc_gemm_packed_bytes(w->type, w->dims[0], w->dims[1]);
     }
     return SC_OK;

@@ -108,7 +108,7 @@ static enum sc_status prepare_f32(struct sc_prepare *prepare)
     SC_TRY(sc_window_find(prepare->graph, prepare->node, &p->window, x->rank - 2, x->dims + 2, w->dims + 2, &window));
     if (sc_conv_points_pay(w, &window, p->groups)) {
         prepare->choice = SC_CONV_POINTS;
-        prepare->packed_input = 1;
+        prepare->packed_inputs = 1U << 1;
         prepare->packed_bytes = sc_conv_points_packed_bytes(w, p->groups);
     }
     return SC_OK;
@@ -118,14 +118,13 @@ static enum sc_status prepare_conv(struct sc_prepare *prepare)
 {
     const struct params *p = prepare->params;
     const struct sc_fact *w = prepare->in[1];
-    prepare->packed_input = -1;
     if (w->type == SC_F32) {
         return prepare_f32(prepare);
     }
     const bool constant = prepare->constant[1] && sc_fact_dims_known(w) && w->rank > 2;
     if (is_narrow(w->type)) {
         prepare->choice = choose_f32(w, p->groups);
-        prepare->packed_input = constant ? 1 : -1;
+        prepare->packed_inputs = constant ? 1U << 1 : 0;
         prepare->packed_bytes = constant ? (size_t)sc_dims_product(w->dims, 0, w->rank) * sizeof(float) : 0;
         return SC_OK;
     }
@@ -133,7 +132,7 @@ static enum sc_status prepare_conv(struct sc_prepare *prepare)
     const int64_t N = constant ? w->dims[0] / p->groups : -1;
     prepare->choice = (int)sc_product_choose(w->type, constant, false, K, N);
     if (prepare->choice == SC_PRODUCT_PACKED) {
-        prepare->packed_input = 1;
+        prepare->packed_inputs = 1U << 1;
         prepare->packed_bytes = (size_t)p->groups * sc_gemm_packed_bytes(w->type, K, N);
     }
     return SC_OK;

@@ -145,9 +145,8 @@ static enum sc_status prepare_transpose(struct sc_prepare *prepare)
     const int64_t K = constant ? w->dims[0] / p->groups : -1;
     const int64_t N = constant ? sc_dims_product(w->dims, 1, w->rank) : -1;
     prepare->choice = (int)sc_product_choose(w->type, constant, false, K, N);
-    prepare->packed_input = -1;
     if (prepare->choice == SC_PRODUCT_PACKED) {
-        prepare->packed_input = 1;
+        prepare->packed_inputs = 1U << 1;
         prepare->packed_bytes = (size_t)p->groups * sc_gemm_packed_bytes(w->type, K, N);
     }
     return SC_OK;

@@ -94,9 +94,8 @@ static enum sc_status prepare_gemm(struct sc_prepare *prepare)
         N = b->dims[p->trans_b ? 0 : 1];
     }
     prepare->choice = (int)sc_product_choose(b->type, constant, prepare->blas, K, N);
-    prepare->packed_input = -1;
     if (prepare->choice == SC_PRODUCT_PACKED) {
-        prepare->packed_input = 1;
+        prepare->packed_inputs = 1U << 1;
         prepare->packed_bytes = sc_gemm_packed_bytes(b->type, K, N);
     }
     return SC_OK;

@@ -86,9 +86,8 @@ static enum sc_status prepare_matmul(struct sc_prepare *prepare)
         b_dims(b->rank, b->dims, &K, &N, &matrices);
     }
     prepare->choice = (int)sc_product_choose(b->type, constant, prepare->blas, K, N);
-    prepare->packed_input = -1;
     if (prepare->choice == SC_PRODUCT_PACKED) {
-        prepare->packed_input = 1;
+        prepare->packed_inputs = 1U << 1;
         prepare->packed_bytes = (size_t)matrices * sc_gemm_packed_bytes(b->type, K, N);
     }
     return SC_OK;

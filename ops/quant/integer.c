@@ -130,12 +130,11 @@ static enum sc_status prepare_integer(struct sc_prepare *prepare)
     const struct ports *p = ports_of(prepare->node);
     const struct sc_fact *b = prepare->in[p->b];
     const enum sc_type y = p->linear ? prepare->in[p->y_zero]->type : SC_I32;
-    prepare->packed_input = -1;
     if (sc_is_float8(prepare->in[p->a]->type) || sc_is_float8(b->type) || sc_is_float8(y)) {
         return SC_OK;
     }
     if (prepare->constant[p->b] && sc_fact_dims_known(b) && b->rank > 0) {
-        prepare->packed_input = p->b;
+        prepare->packed_inputs = 1U << p->b;
         prepare->packed_bytes = p->conv ? sc_integer_conv_packed_bytes(b) : sc_integer_product_packed_bytes(b);
     }
     return SC_OK;

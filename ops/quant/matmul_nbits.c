@@ -131,11 +131,10 @@ static struct sc_blocks blocks_as_given(const struct params *p, const void *data
 
 static enum sc_status prepare_nbits(struct sc_prepare *prepare)
 {
-    prepare->packed_input = -1;
     const bool grouped = prepare->n_in > GROUPS && prepare->in[GROUPS];
     if (prepare->constant[B] && !grouped) {
         const struct sc_blocks blocks = blocks_as_given(prepare->params, NULL);
-        prepare->packed_input = B;
+        prepare->packed_inputs = 1U << B;
         prepare->packed_bytes = sc_nbits_packed_bytes(&blocks);
     }
     return SC_OK;

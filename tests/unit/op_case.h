@@ -127,17 +127,18 @@ static inline void op_pack(struct op_case *c, void *params, const struct sc_fact
         .in = in,
         .constant = c->constant,
         .kernels = c->kernels,
-        .blas = c->blas,
-        .packed_input = -1};
+        .blas = c->blas};
     assert_int_equal(c->op->prepare(&prepare), SC_OK);
     call->choice = prepare.choice;
-    if (prepare.packed_input >= 0) {
-        void *packed = sc_arena_alloc(&c->arena, prepare.packed_bytes + 64);
-        const struct sc_pack pack = {
-            .prepare = &prepare, .weight = &c->in[prepare.packed_input].u.tensor, .packed = packed, .team = c->team};
-        c->op->pack(&pack);
-        call->packed = packed;
-        c->in[prepare.packed_input].u.tensor.data = NULL;
+    void *packed = prepare.packed_inputs != 0 ? sc_arena_alloc(&c->arena, prepare.packed_bytes + 64) : NULL;
+    call->packed = packed;
+    for (int i = 0; i < c->node.n_in; i++) {
+        if (prepare.packed_inputs >> i & 1) {
+            const struct sc_pack pack = {
+                .prepare = &prepare, .input = i, .weight = &c->in[i].u.tensor, .packed = packed, .team = c->team};
+            c->op->pack(&pack);
+            c->in[i].u.tensor.data = NULL;
+        }
     }
 }
 

@@ -228,8 +228,7 @@ static inline enum sc_status op_prepare(
         .n_in = t->node.n_in,
         .in = in,
         .constant = constant,
-        .kernels = kernels,
-        .packed_input = -1};
+        .kernels = kernels};
     SC_TRY(t->op->prepare(&prepare));
     call->choice = prepare.choice;
     return SC_OK;
