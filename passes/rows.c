@@ -370,7 +370,8 @@ static const struct {
     {"", "Split", of_last_axis}, {"", "Squeeze", of_reshape}, {"", "TensorScatter", of_rows_first},
     {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape},
     {"com.microsoft", "GatherBlockQuantized", of_gather}, {"com.microsoft", "GroupQueryAttention", of_group_query},
-    {"com.microsoft", "MatMulNBits", of_last_axis}, {"com.microsoft", "RotaryEmbedding", of_rotation},
+    {"com.microsoft", "MatMulNBits", of_last_axis}, {"com.microsoft", "MoE", of_rows_first},
+    {"com.microsoft", "QMoE", of_rows_first}, {"com.microsoft", "RotaryEmbedding", of_rotation},
     {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
     {"com.microsoft", "SkipLayerNormalization", of_rows_first},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", of_rows_first}};

@@ -28,13 +28,14 @@ float sc_blocks_zero(const struct sc_blocks *b, int64_t n, int64_t block)
     if (b->zeros_type != SC_U8) {
         return read_float(b->zeros_type, b->zeros, n * b->blocks + block);
     }
-    const int code = read_code((const uint8_t *)b->zeros + (size_t)n * b->zeros_row_bytes, b->bits, block);
+    const uint8_t *zeros = (const uint8_t *)b->zeros + (b->by_row ? 0 : (size_t)n * b->zeros_row_bytes);
+    const int code = read_code(zeros, b->bits, b->by_row ? n : block);
     return (float)(b->is_signed && code >> (b->bits - 1) ? code - (1 << b->bits) : code);
 }
 
 float sc_blocks_scale(const struct sc_blocks *b, int64_t n, int64_t block)
 {
-    return read_float(b->scale_type, b->scales, n * b->blocks + block);
+    return read_float(b->scale_type, b->scales, b->by_row ? n : n * b->blocks + block);
 }
 
 static void grouped_row(const struct sc_blocks *b, int64_t n, float *to, int64_t step)

@@ -32,8 +32,9 @@ static void pack_panel(const struct sc_blocks *b, int64_t panel, uint8_t *to)
     for (int64_t j = 0; j < n; j++) {
         const uint8_t *row = b->data + (size_t)(first + j) * b->row_bytes;
         uint8_t *lane = to + 4 * j;
-        for (int64_t k = 0; k < length_of(b); k += 4 * quads, lane += CHUNK) {
-            for (int i = 0; i < 4 * quads; i++) {
+        const int64_t held = (int64_t)b->row_bytes * quads; /* the last block may be short */
+        for (int64_t k = 0; k < held; k += 4 * quads, lane += CHUNK) {
+            for (int i = 0; i < 4 * quads && k + i < held; i++) {
                 const int64_t bit = (k + i) * bits;
                 lane[i % 4] |= (uint8_t)((row[bit / 8] >> (bit % 8) & mask) << (i / 4 * bits));
             }
@@ -100,6 +101,23 @@ static void spread_zeros(const struct sc_blocks *b, int64_t first, const struct 
     }
 }
 
+/* One scale and zero point for all blocks of a column. */
+static void spread_rows(const struct sc_blocks *b, int64_t first, struct sc_nbits_panel *p)
+{
+    const int64_t n = b->rows - first < PANEL ? b->rows - first : PANEL;
+    memset(p->scales, 0, (size_t)(b->blocks * PANEL) * sizeof(float));
+    for (int64_t j = 0; j < n; j++) {
+        const float scale = sc_blocks_scale(b, first + j, 0), zero = sc_blocks_zero(b, first + j, 0);
+        for (int64_t i = 0; i < b->blocks; i++) {
+            p->scales[i * PANEL + j] = scale;
+            if (p->zeros) {
+                p->zeros[i * PANEL + j] = zero;
+                p->whole_zeros[i * PANEL + j] = (int32_t)zero;
+            }
+        }
+    }
+}
+
 struct sc_nbits_panel sc_nbits_panel_open(const struct sc_nbits *nbits, int64_t panel, char *room)
 {
     const struct sc_blocks *b = &nbits->blocks;
@@ -111,16 +129,20 @@ struct sc_nbits_panel sc_nbits_panel_open(const struct sc_nbits *nbits, int64_t 
         pack_panel(b, panel, (uint8_t *)room + 4 * bytes);
         p.codes = (const uint8_t *)room + 4 * bytes;
     }
-    turn(nbits, b->scale_type, b->scales, panel * PANEL, p.scales);
     if (b->zeros) {
         p.zeros = (float *)(void *)(room + bytes);
         p.whole_zeros = (int32_t *)(void *)(room + 2 * bytes);
-        if (b->zeros_type == SC_U8) {
-            memset(room + bytes, 0, 2 * bytes);
-            spread_zeros(b, panel * PANEL, &p);
-        } else {
-            turn(nbits, b->zeros_type, b->zeros, panel * PANEL, p.zeros);
-        }
+        memset(room + bytes, 0, 2 * bytes);
+    }
+    if (b->by_row) {
+        spread_rows(b, panel * PANEL, &p);
+        return p;
+    }
+    turn(nbits, b->scale_type, b->scales, panel * PANEL, p.scales);
+    if (b->zeros && b->zeros_type == SC_U8) {
+        spread_zeros(b, panel * PANEL, &p);
+    } else if (b->zeros) {
+        turn(nbits, b->zeros_type, b->zeros, panel * PANEL, p.zeros);
     }
     return p;
 }

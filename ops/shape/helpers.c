@@ -161,7 +161,7 @@ void sc_fact_of_input(struct sc_fact *fact, const struct sc_value *value)
     }
 }
 
-enum { RESOLVE_MAX = 8 };
+enum { RESOLVE_MAX = 24 };
 
 enum sc_status sc_resolve_by_infer(const struct sc_call *call)
 {

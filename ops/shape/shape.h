@@ -45,7 +45,7 @@ int64_t sc_fact_product(const struct sc_fact *fact, int from, int to);
 /* a * b without overflow; SC_LIMIT naming the node. */
 enum sc_status sc_dim_multiply(const struct sc_infer *infer, int64_t a, int64_t b, int64_t *product);
 
-/* resolve for rows whose infer knows every dim once it sees the content of the inputs (at most 8 of them): infers on
+/* resolve for rows whose infer knows every dim once it sees the content of the inputs (at most 24 of them): infers on
  * facts of the values and sets the out tensors. */
 enum sc_status sc_resolve_by_infer(const struct sc_call *call);
 
