@@ -148,7 +148,7 @@ static enum sc_status new_params(struct sc_arena *arena, enum function function,
     return SC_OK;
 }
 
-/* Versions 1 and 6: broadcast = 1 allows B to be smaller, its axes standing at `axis` of A. */
+/* Versions 1 and 6: broadcast = 1 allows B to be smaller, its axes standing at `axis` of A; else it has A's shape. */
 static enum sc_status one_way_params(
     const struct sc_node *node, struct sc_arena *arena, enum function function, void **params)
 {

@@ -8,8 +8,11 @@
 
 enum sc_status sc_one_way_read(const struct sc_node *node, struct sc_one_way *one_way)
 {
+    int64_t broadcast;
+    SC_TRY(sc_node_int(node, "broadcast", 0, &broadcast));
     one_way->on = true;
-    one_way->suffix = !sc_node_attribute(node, "axis");
+    one_way->same = broadcast == 0;
+    one_way->suffix = one_way->same || !sc_node_attribute(node, "axis");
     return sc_node_int(node, "axis", 0, &one_way->axis);
 }
 
@@ -21,18 +24,23 @@ static int64_t first_axis(const struct sc_one_way *one_way, int a_rank, int b_ra
     return one_way->axis < 0 ? one_way->axis + a_rank : one_way->axis;
 }
 
+/* A dim of 1 goes with any: the clause of versions 1 and 6 does not have it yet, the official cases do. */
 enum sc_status sc_one_way_dims(const struct sc_graph *graph, const struct sc_node *node,
     const struct sc_one_way *one_way, const struct sc_fact *a, const struct sc_fact *b, int64_t *dims)
 {
     const int64_t first = first_axis(one_way, a->rank, b->rank);
-    bool fits = b->rank == 0 || (first >= 0 && first + b->rank <= a->rank);
+    bool fits = one_way->same ? b->rank == a->rank : b->rank == 0 || (first >= 0 && first + b->rank <= a->rank);
     for (int d = 0; d < a->rank && fits; d++) {
         const int64_t of_b = d - first;
         dims[d] = of_b >= 0 && of_b < b->rank ? b->dims[of_b] : 1;
-        fits = dims[d] == a->dims[d] || dims[d] == 1 || dims[d] < 0 || a->dims[d] < 0;
+        fits = dims[d] == a->dims[d] || (dims[d] == 1 && !one_way->same) || dims[d] < 0 || a->dims[d] < 0;
     }
     if (!fits) {
         char x[200], y[200];
+        if (one_way->same) {
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "B has shape %s, want that of A, %s, as broadcast is 0",
+                sc_dims_text(b->rank, b->dims, x, sizeof x), sc_dims_text(a->rank, a->dims, y, sizeof y));
+        }
         return sc_node_fail(graph, node, SC_BAD_MODEL, "shape %s does not broadcast to %s at axis %" PRId64,
             sc_dims_text(b->rank, b->dims, x, sizeof x), sc_dims_text(a->rank, a->dims, y, sizeof y), first);
     }

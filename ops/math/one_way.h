@@ -7,11 +7,12 @@
 
 struct sc_one_way {
     bool on; /* false: both ways */
+    bool same; /* B has A's shape: broadcast = 0 */
     bool suffix; /* B's last axis is A's last one; else B's first axis is A's axis `axis` */
     int64_t axis;
 };
 
-/* Reads the attribute `axis` (absent: suffix). */
+/* Reads the attributes `broadcast` and `axis` (absent: suffix). */
 enum sc_status sc_one_way_read(const struct sc_node *node, struct sc_one_way *one_way);
 
 /* B's shape seen with as many axes as A has, ones before and after. SC_BAD_MODEL when it does not fit A. */

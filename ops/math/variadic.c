@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sum, Mean, Max and Min of any number of inputs, folded in order a span at a time. Beyond eight inputs the output is
  * the first operand of the next round, and 16-bit floats are rounded between rounds. */
+#include <stdio.h>
+
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/math/types.h"
@@ -45,9 +47,24 @@ FOLD(max, FOLD_MAX)
 FOLD(min, FOLD_MIN)
 #undef FOLD
 
+/* Versions before 8 take inputs of one shape. */
+static enum sc_status check_same(const struct sc_infer *infer)
+{
+    const struct sc_fact *first = sc_infer_in(infer, 0);
+    for (int i = 1; i < infer->n_in && first && first->rank >= 0; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "input %d", i);
+        SC_TRY(sc_infer_want(infer, i, name, first->rank, first->dims));
+    }
+    return SC_OK;
+}
+
 static enum sc_status infer_fold(struct sc_infer *infer)
 {
     SC_TRY(sc_elementwise_check(infer, &table, sc_infer_type(infer, 0)));
+    if (infer->node->version < 8) {
+        SC_TRY(check_same(infer));
+    }
     return sc_infer_broadcast(infer);
 }
 

@@ -12,6 +12,7 @@
 struct params {
     float alpha, beta;
     int64_t trans_a, trans_b;
+    int64_t broadcast; /* 0, before version 7 alone: C has the shape of Y */
 };
 
 static enum sc_status params_gemm(
@@ -22,6 +23,7 @@ static enum sc_status params_gemm(
     struct params *p = *params;
     SC_TRY(sc_node_float(node, "alpha", 1.0F, &p->alpha));
     SC_TRY(sc_node_float(node, "beta", 1.0F, &p->beta));
+    SC_TRY(sc_node_int(node, "broadcast", node->version < 7 ? 0 : 1, &p->broadcast));
     SC_TRY(sc_node_int(node, "transA", 0, &p->trans_a));
     return sc_node_int(node, "transB", 0, &p->trans_b);
 }
@@ -68,6 +70,9 @@ static enum sc_status infer_gemm(struct sc_infer *infer)
     }
     if (sc_infer_out(infer, 0)) {
         sc_fact_tensor(infer->out[0], a->type, 2, dims);
+    }
+    if (!p->broadcast) {
+        return sc_infer_want(infer, 2, "C", 2, dims);
     }
     return c && c->rank >= 0 ? check_c(infer, c, dims) : SC_OK;
 }
