@@ -56,7 +56,7 @@ def attributes(d, **ranges):
     for name, (low, high, default) in ranges.items():
         value = float(np.float32(d.rng.uniform(low, high))) if d.chance(0.7) else None
         written[name] = value
-        holds[name] = default if value is None else value
+        holds[name] = float(np.float32(default)) if value is None else value  # an attribute is a float of 32 bits, whatever T
     return written, holds
 
 
@@ -64,8 +64,8 @@ PARAMETRIC = {  # name: attributes with range and default, rule
     "Celu": (dict(alpha=(0.2, 3, 1.0)), lambda x, alpha: np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha))),
     "Elu": (dict(alpha=(0.2, 3, 1.0)), lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x)),
     "HardSigmoid": (dict(alpha=(0.1, 1, 0.2), beta=(0, 1, 0.5)),
-                    lambda x, alpha, beta: np.clip(np.float32(alpha) * x + np.float32(beta), 0, 1)),
-    "LeakyRelu": (dict(alpha=(-1, 1, 0.01)), lambda x, alpha: np.where(x < 0, np.float32(alpha) * x, x)),
+                    lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1)),
+    "LeakyRelu": (dict(alpha=(-1, 1, 0.01)), lambda x, alpha: np.where(x < 0, alpha * x, x)),
     "Selu": (dict(alpha=(1, 2, 1.67326319217681884765625), gamma=(1, 2, 1.05070102214813232421875)),
              lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.expm1(x))),
     "ThresholdedRelu": (dict(alpha=(-2, 2, 1.0)), lambda x, alpha: np.where(x > alpha, x, 0)),
