@@ -36,13 +36,9 @@ static SUM NAME(dot)(const T *a, int64_t a_step, const T *b, int64_t b_step, int
     return sum;
 }
 
-/* y[i] (+)= a[i] * b[i]; a step of 0 is one number for all. */
-static void NAME(add_products)(
-    T *restrict y, bool first, const T *a, int64_t a_step, const T *b, int64_t b_step, int64_t n)
+/* y[i] += a[i] * b[i]; a step of 0 is one number for all. */
+static void NAME(add_products)(T *restrict y, const T *a, int64_t a_step, const T *b, int64_t b_step, int64_t n)
 {
-    for (int64_t i = 0; i < n && first; i++) {
-        y[i] = 0;
-    }
     if (!b) {
         for (int64_t i = 0; i < n; i++) {
             y[i] += a[i * a_step];
@@ -83,12 +79,15 @@ static void NAME(row)(const struct loop *loop, int64_t row)
         }
         return;
     }
+    for (int64_t i = 0; i < loop->inner; i++) { /* a sum of nothing is 0 */
+        y[i] = 0;
+    }
     for (int64_t s = 0; s < outer; s++) {
         int64_t at[2] = {start[0], start[1]};
         offsets_of(run, &loop->summed, s, loop->in, loop->n, at);
         for (int64_t d = 0; d < loop->depth; d++) {
             NAME(add_products)
-            (y, s == 0 && d == 0, (const T *)loop->in[0]->data + at[0] + d * loop->depth_steps[0], loop->inner_steps[0],
+            (y, (const T *)loop->in[0]->data + at[0] + d * loop->depth_steps[0], loop->inner_steps[0],
                 loop->n == 2 ? (const T *)loop->in[1]->data + at[1] + d * loop->depth_steps[1] : NULL,
                 loop->inner_steps[1], loop->inner);
         }

@@ -234,6 +234,14 @@ static inline enum sc_status op_prepare(
     return SC_OK;
 }
 
+/* Memory with old content, as frames have it. */
+static inline void *op_memory(struct op_test *t, size_t bytes)
+{
+    void *memory = sc_arena_alloc(&t->arena, bytes);
+    assert_non_null(memory);
+    return memset(memory, 0xA5, bytes);
+}
+
 static inline enum sc_status op_call(struct op_test *t, struct sc_call *call)
 {
     if (t->op->resolve) {
@@ -243,11 +251,11 @@ static inline enum sc_status op_call(struct op_test *t, struct sc_call *call)
         struct sc_tensor *tensor = &t->out[o].u.tensor;
         if (!(o == 0 && t->op->flags & SC_OP_VIEW) && t->out[o].kind == SC_KIND_TENSOR) {
             SC_TRY(sc_dims_check("an output", tensor->type, tensor->rank, tensor->dims));
-            tensor->data = sc_arena_alloc(&t->arena, sc_tensor_bytes(tensor));
+            tensor->data = op_memory(t, sc_tensor_bytes(tensor));
         }
     }
     if (t->op->scratch) {
-        call->scratch = sc_arena_alloc(&t->arena, t->op->scratch(call) + 64);
+        call->scratch = op_memory(t, t->op->scratch(call) + 64);
     }
     if (t->op->exec) {
         return t->op->exec(call);

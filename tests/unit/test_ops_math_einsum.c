@@ -254,6 +254,21 @@ static void sums_over_nothing_are_zero(void **state)
     op_close(&t);
 }
 
+static void sums_over_no_elements_of_one_operand_are_zero(void **state)
+{
+    (void)state;
+    static const enum sc_type types[] = {SC_U8, SC_I32, SC_I64, SC_F16, SC_F32, SC_F64};
+    for (int k = 0; k < 6; k++) {
+        struct op_test t;
+        op_open(&t, "", "Einsum", 28);
+        op_text(&t, "equation", "ij->j");
+        op_in(&t, types[k], OP_DIMS(0, 3), NULL);
+        op_passes(&t, 1);
+        op_gives(&t, 0, types[k], OP_DIMS(3), OP_VALUES(0, 0, 0), 0);
+        op_close(&t);
+    }
+}
+
 static void threads_share_outputs_out(void **state)
 {
     (void)state;
@@ -322,6 +337,7 @@ int main(void)
         cmocka_unit_test(ellipses_broadcast),
         cmocka_unit_test(integers_wrap),
         cmocka_unit_test(sums_over_nothing_are_zero),
+        cmocka_unit_test(sums_over_no_elements_of_one_operand_are_zero),
         cmocka_unit_test(threads_share_outputs_out),
         cmocka_unit_test(bad_equations_are_refused),
     };
