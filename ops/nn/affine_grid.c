@@ -46,8 +46,8 @@ static enum sc_status infer_of_size(const struct sc_infer *infer)
     }
     for (int i = 0; i < size.n; i++) {
         if (values[i] < 0) {
-            return sc_node_fail(
-                infer->graph, infer->node, SC_BAD_INPUT, "size has the entry %lld", (long long)values[i]);
+            return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "size has the entry %lld, want 0 or more",
+                (long long)values[i]);
         }
     }
     SC_TRY(check_theta(infer, size.n - 2, values[0]));

@@ -23,12 +23,24 @@ static enum sc_status params_attention(
     SC_TRY(sc_node_int(node, "softmax_precision", SC_F32, &precision));
     SC_TRY(sc_node_int(node, "left_window_size", -1, &p->left_window));
     SC_TRY(sc_node_int(node, "right_window_size", -1, &p->right_window));
-    if (p->q_heads < 0 || p->kv_heads < 0 || p->softcap < 0 || mode < 0 || mode > 3 || p->left_window < -1 ||
-        p->right_window < -1) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "an attribute is negative, or qk_matmul_output_mode over 3");
+    const struct {
+        const char *name;
+        int64_t value, low, high;
+    } bounds[] = {{"q_num_heads", p->q_heads, 0, INT32_MAX}, {"kv_num_heads", p->kv_heads, 0, INT32_MAX},
+        {"qk_matmul_output_mode", mode, 0, 3}, {"left_window_size", p->left_window, -1, INT64_MAX},
+        {"right_window_size", p->right_window, -1, INT64_MAX}};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        if (bounds[i].value < bounds[i].low || bounds[i].value > bounds[i].high) {
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "%s is %lld, want %lld to %lld", bounds[i].name,
+                (long long)bounds[i].value, (long long)bounds[i].low, (long long)bounds[i].high);
+        }
+    }
+    if (!(p->softcap >= 0)) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "softcap is %g, want 0 or more", (double)p->softcap);
     }
     if (precision != SC_F32 && precision != SC_F16 && precision != SC_BF16 && precision != SC_F64) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "softmax_precision is %lld", (long long)precision);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "softmax_precision is %lld, want the number of a float type",
+            (long long)precision);
     }
     SC_TRY(sc_node_floats(node, "slopes", &p->n_slopes, &p->slopes));
     p->causal = causal != 0;
@@ -72,7 +84,11 @@ static enum sc_status read_input(const struct sc_infer *infer, const char *name,
         return SC_OK;
     }
     const int64_t width = fact->dims[2];
-    if (want_heads == 0 || (width >= 0 && width % want_heads != 0)) {
+    if (want_heads == 0) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "%s has rank 3, which needs %s", name,
+            name[0] == 'Q' ? "q_num_heads" : "kv_num_heads");
+    }
+    if (width >= 0 && width % want_heads != 0) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "%s of width %lld cannot be cut in %lld heads",
             name, (long long)width, (long long)want_heads);
     }

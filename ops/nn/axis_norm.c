@@ -30,7 +30,8 @@ static enum sc_status params_axis_norm(
     SC_TRY(sc_node_float(node, "bias", 1.0F, &p->bias));
     SC_TRY(sc_node_int(node, "size", 1, &p->size));
     if ((p->p != 1 && p->p != 2) || p->size < 1) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "p is %lld and size %lld", (long long)p->p, (long long)p->size);
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "p is %lld and size %lld, want a p of 1 or 2 and a size of 1 or more", (long long)p->p, (long long)p->size);
     }
     if (p->axes.n < 0) {
         p->axes = (struct sc_ints){3, default_axes};
@@ -58,7 +59,9 @@ static enum sc_status infer_axis_norm(struct sc_infer *infer)
     if (strcmp(infer->node->op, "LRN") != 0) {
         return axes_of(infer, x->rank, &mask);
     }
-    return x->rank >= 2 ? SC_OK : sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d", x->rank);
+    return x->rank >= 2
+        ? SC_OK
+        : sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d, want 2 or more", x->rank);
 }
 
 static double load(const struct sc_tensor *t, int64_t i)

@@ -36,7 +36,9 @@ static enum sc_status params_group(
     struct params *p = *params;
     SC_TRY(sc_node_int(node, "num_groups", 0, &p->groups));
     p->group_scale = node->version < 21;
-    return p->groups >= 1 ? SC_OK : sc_node_fail(graph, node, SC_BAD_MODEL, "num_groups is %lld", (long long)p->groups);
+    return p->groups >= 1
+        ? SC_OK
+        : sc_node_fail(graph, node, SC_BAD_MODEL, "num_groups is %lld, want 1 or more", (long long)p->groups);
 }
 
 /* Old versions train when they have more outputs than inference needs; they are read by exporters' habits, which leave
@@ -95,7 +97,8 @@ static enum sc_status infer_channel(struct sc_infer *infer)
         return SC_OK;
     }
     if (x->rank < 1 || (vectors == 2 && x->rank < 2)) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d", x->rank);
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d, want %d or more", x->rank, vectors == 2 ? 2 : 1);
     }
     int64_t channels = x->rank > 1 ? x->dims[1] : 1;
     if (p->groups && channels >= 0 && channels % p->groups != 0) {

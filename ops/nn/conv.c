@@ -20,7 +20,7 @@ enum sc_status sc_conv_params(
     struct params *p = *params;
     SC_TRY(sc_node_int(node, "group", 1, &p->groups));
     if (p->groups < 1) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "group is %lld", (long long)p->groups);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "group is %lld, want 1 or more", (long long)p->groups);
     }
     return sc_window_read(graph, node, &p->window);
 }
@@ -36,12 +36,7 @@ static enum sc_status check_channels(const struct sc_infer *infer, const struct 
             "%lld channels in %lld groups do not fit weights of [%lld,%lld,...]", (long long)channels,
             (long long)p->groups, (long long)maps, (long long)w->dims[1]);
     }
-    const struct sc_fact *b = sc_infer_in(infer, 2);
-    if (b && (b->rank > 1 || (b->rank == 1 && b->dims[0] >= 0 && maps >= 0 && b->dims[0] != maps))) {
-        return sc_node_fail(
-            infer->graph, infer->node, SC_BAD_INPUT, "the bias does not have %lld entries", (long long)maps);
-    }
-    return SC_OK;
+    return sc_infer_want(infer, 2, "the bias", 1, &maps);
 }
 
 enum sc_status sc_conv_window(const struct sc_infer *infer, struct sc_window *window)
@@ -62,7 +57,8 @@ enum sc_status sc_conv_infer(struct sc_infer *infer)
         return SC_OK;
     }
     if (x->rank < 3 || w->rank != x->rank) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d and W rank %d", x->rank, w->rank);
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "X has rank %d and W rank %d, want equal ones of 3 or more", x->rank, w->rank);
     }
     SC_TRY(check_channels(infer, x, w));
     struct sc_window window;

@@ -25,17 +25,18 @@ static enum sc_status params_transpose(
     SC_TRY(sc_node_int(node, "group", 1, &p->groups));
     SC_TRY(sc_node_ints(node, "output_padding", &p->output_padding.n, &p->output_padding.values));
     SC_TRY(sc_node_ints(node, "output_shape", &p->output_shape.n, &p->output_shape.values));
+    static const char *const names[2] = {"output_padding", "output_shape"};
     const struct sc_ints *const lists[2] = {&p->output_padding, &p->output_shape};
     for (int l = 0; l < 2; l++) {
         for (int i = 0; i < lists[l]->n; i++) {
             if (lists[l]->values[i] < 0 || lists[l]->values[i] > INT32_MAX) {
-                return sc_node_fail(graph, node, SC_BAD_MODEL, "output_padding or output_shape has the entry %lld",
-                    (long long)lists[l]->values[i]);
+                return sc_node_fail(graph, node, SC_BAD_MODEL, "'%s' has the entry %lld, want 0 to %d", names[l],
+                    (long long)lists[l]->values[i], INT32_MAX);
             }
         }
     }
     if (p->groups < 1) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "group is %lld", (long long)p->groups);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "group is %lld, want 1 or more", (long long)p->groups);
     }
     return sc_window_read(graph, node, &p->window);
 }
@@ -74,11 +75,18 @@ static enum sc_status find_window(const struct sc_graph *graph, const struct sc_
 {
     if ((p->output_padding.n >= 0 && p->output_padding.n != axes) ||
         (p->output_shape.n >= 0 && p->output_shape.n != axes)) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "output_padding or output_shape does not have %d entries", axes);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "'output_padding' has %d entries and 'output_shape' %d, want %d",
+            p->output_padding.n, p->output_shape.n, axes);
     }
     const int64_t unknown[SC_MAX_AXES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     SC_TRY(sc_window_find(graph, node, &p->window, axes, unknown, kernel, w)); /* lists; dims go the other way here */
     for (int i = 0; i < axes; i++) {
+        const int64_t extra = p->output_padding.n >= 0 ? p->output_padding.values[i] : 0;
+        if (extra > 0 && extra >= w->stride[i] && extra >= w->dilation[i]) {
+            return sc_node_fail(graph, node, SC_BAD_MODEL,
+                "'output_padding' has the entry %lld, want less than the stride %lld or the dilation %lld",
+                (long long)extra, (long long)w->stride[i], (long long)w->dilation[i]);
+        }
         w->in[i] = in[i];
         find_axis(p, w, i);
         if (w->out[i] != SC_DIM_UNKNOWN && w->out[i] < 0) {
@@ -95,25 +103,23 @@ static enum sc_status infer_transpose(struct sc_infer *infer)
     SC_TRY(sc_infer_needs(infer, 2));
     const struct sc_fact *x = infer->in[0];
     const struct sc_fact *w = infer->in[1];
-    const struct sc_fact *b = sc_infer_in(infer, 2);
     struct sc_fact *out = sc_infer_out(infer, 0);
     sc_fact_of_type(out, x->type);
     if (x->rank < 0 || w->rank < 0) {
         return SC_OK;
     }
     if (x->rank < 3 || w->rank != x->rank) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "X has rank %d and W rank %d", x->rank, w->rank);
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "X has rank %d and W rank %d, want equal ones of 3 or more", x->rank, w->rank);
     }
     int64_t maps;
     SC_TRY(sc_dim_multiply(infer, w->dims[1], p->groups, &maps));
-    const bool channels_fit =
-        x->dims[1] < 0 || w->dims[0] < 0 || (x->dims[1] == w->dims[0] && x->dims[1] % p->groups == 0);
-    if (!channels_fit ||
-        (b && b->rank >= 0 && (b->rank != 1 || (b->dims[0] >= 0 && maps >= 0 && b->dims[0] != maps)))) {
+    if (x->dims[1] >= 0 && w->dims[0] >= 0 && (x->dims[1] != w->dims[0] || x->dims[1] % p->groups != 0)) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
-            "X with %lld channels, weights of %lld in %lld groups and the bias do not fit", (long long)x->dims[1],
-            (long long)w->dims[0], (long long)p->groups);
+            "%lld channels in %lld groups do not fit weights of [%lld,...]", (long long)x->dims[1],
+            (long long)p->groups, (long long)w->dims[0]);
     }
+    SC_TRY(sc_infer_want(infer, 2, "the bias", 1, &maps));
     struct sc_window window;
     SC_TRY(find_window(infer->graph, infer->node, p, x->rank - 2, x->dims + 2, w->dims + 2, &window));
     int64_t dims[SC_MAX_RANK] = {x->dims[0], maps};

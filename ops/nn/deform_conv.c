@@ -32,7 +32,7 @@ static enum sc_status params_deform(
     SC_TRY(sc_node_int(node, "group", 1, &p->group));
     SC_TRY(sc_node_int(node, "offset_group", 1, &p->offset_group));
     if (p->group < 1 || p->offset_group < 1 || p->offset_group > INT32_MAX) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "there are %lld groups and %lld offset groups",
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "there are %lld groups and %lld offset groups, want 1 or more",
             (long long)p->group, (long long)p->offset_group);
     }
     return sc_window_read(graph, node, &p->window);

@@ -34,6 +34,16 @@ static enum sc_status infer_dropout(struct sc_infer *infer)
     return SC_OK;
 }
 
+static double ratio_of(const struct sc_call *call)
+{
+    const struct sc_tensor *ratio = sc_call_in(call, 1);
+    double value = 0.5;
+    if (ratio) {
+        sc_convert(ratio->type, ratio->data, SC_F64, &value, 1, 0);
+    }
+    return value;
+}
+
 static enum sc_status resolve_dropout(const struct sc_call *call)
 {
     const struct params *p = call->params;
@@ -43,6 +53,11 @@ static enum sc_status resolve_dropout(const struct sc_call *call)
         if (t && (sc_tensor_count(t) != 1 || (i == 2 && t->type != SC_BOOL))) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "ratio or training_mode is not a scalar");
         }
+    }
+    const struct sc_tensor *mode = sc_call_in(call, 2);
+    const double ratio = ratio_of(call);
+    if (p->inputs && mode && *(const unsigned char *)mode->data && !(ratio >= 0.0 && ratio < 1.0)) {
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "ratio is %g, want one in [0, 1)", ratio);
     }
     return SC_OK;
 }
@@ -83,16 +98,6 @@ static double twister_uniform(struct twister *t)
     const uint32_t a = twister_next(t) >> 5;
     const uint32_t b = twister_next(t) >> 6;
     return ((double)a * 67108864.0 + (double)b) / 9007199254740992.0;
-}
-
-static double ratio_of(const struct sc_call *call)
-{
-    const struct sc_tensor *ratio = sc_call_in(call, 1);
-    double value = 0.5;
-    if (ratio) {
-        sc_convert(ratio->type, ratio->data, SC_F64, &value, 1, 0);
-    }
-    return value;
 }
 
 static void set_mask(const struct sc_tensor *mask, int64_t i, bool kept)

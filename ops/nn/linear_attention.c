@@ -29,7 +29,8 @@ static enum sc_status params_linear(
     p->gated = strncmp(rule, "gated", 5) == 0;
     p->delta = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
     if (!p->delta && strcmp(rule, "gated") != 0 && strcmp(rule, "linear") != 0) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "update_rule is '%s'", rule);
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "update_rule is '%s', want linear, gated, delta or gated_delta", rule);
     }
     if (p->q_heads < 1 || p->kv_heads < 1 || p->q_heads % p->kv_heads != 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "%lld query heads cannot share %lld key heads",
@@ -52,12 +53,31 @@ static int64_t per_head(const struct sc_fact *fact, int64_t heads)
     return fact->rank == 3 && fact->dims[2] >= 0 && fact->dims[2] % heads == 0 ? fact->dims[2] / heads : SC_DIM_UNKNOWN;
 }
 
+static enum sc_status check_width(const struct sc_infer *infer, int input, const char *name, int64_t heads)
+{
+    const struct sc_fact *fact = infer->in[input];
+    if (fact->rank == 3 && fact->dims[2] >= 0 && fact->dims[2] % heads != 0) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s of width %lld cannot be cut in %lld heads",
+            name, (long long)fact->dims[2], (long long)heads);
+    }
+    return SC_OK;
+}
+
+/* decay and beta are there where the update_rule has them, and nowhere else. */
+static enum sc_status check_gate(const struct sc_infer *infer, int input, const char *name, bool wanted)
+{
+    if ((sc_infer_in(infer, input) != NULL) == wanted) {
+        return SC_OK;
+    }
+    return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "the update_rule %s %s",
+        wanted ? "needs an input" : "does not take the input", name);
+}
+
 static enum sc_status infer_linear(struct sc_infer *infer)
 {
     const struct params *p = infer->params;
     SC_TRY(sc_infer_needs(infer, 3));
     const struct sc_fact *q = infer->in[QUERY];
-    const struct sc_fact *past = sc_infer_in(infer, PAST);
     const struct sc_fact *decay = sc_infer_in(infer, DECAY);
     const struct sc_fact *beta = sc_infer_in(infer, BETA);
     const int64_t batch = q->rank == 3 ? q->dims[0] : SC_DIM_UNKNOWN;
@@ -70,20 +90,22 @@ static enum sc_status infer_linear(struct sc_infer *infer)
     const int64_t state[4] = {batch, p->kv_heads, k_width, v_width};
     const int64_t heads[3] = {batch, steps, p->kv_heads};
     const int64_t one[3] = {batch, steps, 1};
-    if (!decay != !p->gated || !beta != !p->delta) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "decay or beta do not go with the update_rule");
-    }
-    if (!dims_fit(q, 3, q_dims) || !dims_fit(infer->in[KEY], 3, k_dims) || !dims_fit(infer->in[VALUE], 3, v_dims) ||
-        !dims_fit(past, 4, state) || (!dims_fit(decay, 3, heads) && !dims_fit(decay, 3, k_dims)) ||
-        (!dims_fit(beta, 3, heads) && !dims_fit(beta, 3, one))) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the dims of the inputs do not fit each other");
-    }
+    SC_TRY(check_gate(infer, DECAY, "decay", p->gated));
+    SC_TRY(check_gate(infer, BETA, "beta", p->delta));
+    SC_TRY(check_width(infer, KEY, "key", p->kv_heads));
+    SC_TRY(check_width(infer, VALUE, "value", p->kv_heads));
+    SC_TRY(sc_infer_want(infer, QUERY, "query", 3, q_dims));
+    SC_TRY(sc_infer_want(infer, KEY, "key", 3, k_dims));
+    SC_TRY(sc_infer_want(infer, VALUE, "value", 3, v_dims));
+    SC_TRY(sc_infer_want(infer, PAST, "past_state", 4, state));
+    SC_TRY(sc_infer_want(infer, DECAY, "decay", 3, dims_fit(decay, 3, heads) ? heads : k_dims));
+    SC_TRY(sc_infer_want(infer, BETA, "beta", 3, dims_fit(beta, 3, one) ? one : heads));
     const int64_t y_dims[3] = {batch, steps, v_width >= 0 ? v_width * p->q_heads : SC_DIM_UNKNOWN};
     if (sc_infer_out(infer, 0)) {
         sc_fact_tensor(infer->out[0], q->type, 3, y_dims);
     }
     if (sc_infer_out(infer, 1)) {
-        sc_fact_tensor(infer->out[1], past ? past->type : q->type, 4, state);
+        sc_fact_tensor(infer->out[1], sc_infer_in(infer, PAST) ? sc_infer_type(infer, PAST) : q->type, 4, state);
     }
     return SC_OK;
 }
@@ -241,7 +263,7 @@ static enum sc_status params_wider_conv(const struct sc_graph *graph, const stru
         {"state_channels_last", -1}, {"state_length", 0}, {"input_channel_offset", 0}, {"input_channels", 0}};
     SC_TRY(sc_node_int(node, "dilation", 1, &p->dilation));
     if (p->dilation < 1 || p->dilation > INT32_MAX) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "dilation is %lld", (long long)p->dilation);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "dilation is %lld, want 1 or more", (long long)p->dilation);
     }
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
         int64_t value;
@@ -265,7 +287,7 @@ static enum sc_status params_conv(
     ((struct conv_params *)*params)->silu = silu;
     return silu || strcmp(activation, "none") == 0
         ? SC_OK
-        : sc_node_fail(graph, node, SC_BAD_MODEL, "activation is '%s'", activation);
+        : sc_node_fail(graph, node, SC_BAD_MODEL, "activation is '%s', want none, silu or swish", activation);
 }
 
 enum conv_input { INPUT, WEIGHT, BIAS, STATE };
@@ -282,9 +304,12 @@ static enum sc_status infer_conv(struct sc_infer *infer)
     const struct conv_params *p = infer->params;
     const int64_t span = kernel > 0 ? (kernel - 1) * p->dilation : kernel; /* positions before the current one */
     const int64_t state[3] = {x->rank == 3 ? x->dims[0] : SC_DIM_UNKNOWN, channels, span};
-    if (!dims_fit(x, 3, x_dims) || !dims_fit(w, 3, w_dims) || kernel == 0 ||
-        !dims_fit(sc_infer_in(infer, BIAS), 1, &channels) || !dims_fit(sc_infer_in(infer, STATE), 3, state)) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the dims of the inputs do not fit each other");
+    SC_TRY(sc_infer_want(infer, INPUT, "input", 3, x_dims));
+    SC_TRY(sc_infer_want(infer, WEIGHT, "weight", 3, w_dims));
+    SC_TRY(sc_infer_want(infer, BIAS, "bias", 1, &channels));
+    SC_TRY(sc_infer_want(infer, STATE, "past_state", 3, state));
+    if (kernel == 0) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "weight has a kernel of 0, want 1 or more");
     }
     sc_infer_shape_of(infer, 0, x, x->type);
     if (sc_infer_out(infer, 1)) {

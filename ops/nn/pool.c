@@ -27,11 +27,14 @@ static enum sc_status params_pool(
     SC_TRY(sc_node_int(node, "count_include_pad", 0, &include));
     SC_TRY(sc_node_int(node, "storage_order", 0, &order));
     p->include_pads = include != 0;
-    p->column_major = order != 0;
+    if (order != 0 && order != 1) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "storage_order is %lld, want 0 or 1", (long long)order);
+    }
+    p->column_major = order == 1;
     const struct sc_attribute *a = sc_node_attribute(node, "p"); /* a float in version 1 */
     p->p = !a ? 2.0 : a->type == SC_ATTRIBUTE_FLOAT ? (double)a->u.f : (double)a->u.i;
     if (!(p->p > 0.0)) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "p is %g", p->p);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "p is %g, want one above 0", p->p);
     }
     return sc_window_read(graph, node, &p->window);
 }
@@ -39,8 +42,9 @@ static enum sc_status params_pool(
 static enum sc_status find_window(const struct sc_graph *graph, const struct sc_node *node, const struct params *p,
     int rank, const int64_t *dims, struct sc_window *window)
 {
-    if (rank < 2) {
-        return sc_node_fail(graph, node, SC_BAD_INPUT, "X has rank %d", rank);
+    const int least = p->global ? 2 : 3;
+    if (rank < least) {
+        return sc_node_fail(graph, node, SC_BAD_INPUT, "X has rank %d, want %d or more", rank, least);
     }
     if (!p->global) {
         return sc_window_find(graph, node, &p->window, rank - 2, dims + 2, NULL, window);

@@ -59,7 +59,8 @@ static enum sc_status read_activations(
                 kind++;
             }
             if (kind == SC_ACTIVATION_N) {
-                return sc_node_fail(graph, node, SC_BAD_MODEL, "activation %d is not known", i);
+                return sc_node_fail(graph, node, SC_BAD_MODEL, "'activations' has '%.*s', which is none of the clause",
+                    (int)names->u.strings[i].bytes, names->u.strings[i].data);
             }
         }
         struct sc_activation *f = &p->f[i / each][i % each];
@@ -88,34 +89,21 @@ static enum sc_status params_recurrent(
     SC_TRY(sc_node_int(node, "linear_before_reset", 0, &reset_last));
     SC_TRY(sc_node_int(node, "input_forget", 0, &input_forget));
     SC_TRY(sc_node_float(node, "clip", 0.0F, &p->clip));
-    p->batch_first = layout != 0;
+    SC_TRY(sc_node_int(node, "hidden_size", 0, &p->hidden));
+    if (layout != 0 && layout != 1) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "layout is %lld, want 0 or 1", (long long)layout);
+    }
+    p->batch_first = layout == 1;
     p->reset_last = reset_last != 0;
     p->input_forget = input_forget != 0;
     p->directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
     p->reverse = strcmp(direction, "reverse") == 0;
     /* the default of GRU-1 is spelt "foward" */
     if (p->directions == 1 && !p->reverse && strcmp(direction, "forward") != 0 && strcmp(direction, "foward") != 0) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "direction is '%s'", direction);
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "direction is '%s', want forward, reverse or bidirectional", direction);
     }
     return read_activations(graph, node, p);
-}
-
-static enum sc_status want(const struct sc_infer *infer, int input, int rank, const int64_t *dims)
-{
-    const struct sc_fact *fact = sc_infer_in(infer, input);
-    if (!fact || fact->rank < 0) {
-        return SC_OK;
-    }
-    bool fits = fact->rank == rank;
-    for (int i = 0; fits && i < rank; i++) {
-        fits = fact->dims[i] < 0 || dims[i] < 0 || fact->dims[i] == dims[i];
-    }
-    if (!fits) {
-        char a[128], b[128];
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input %d is %s, want %s", input,
-            sc_dims_text(fact->rank, fact->dims, a, sizeof a), sc_dims_text(rank, dims, b, sizeof b));
-    }
-    return SC_OK;
 }
 
 static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc_recurrent_sizes *s)
@@ -128,14 +116,14 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
     const int64_t b[2] = {d, gates >= 0 ? 2 * gates : SC_DIM_UNKNOWN};
     const int64_t peep[2] = {d, s->hidden >= 0 ? 3 * s->hidden : SC_DIM_UNKNOWN};
     const int64_t state[3] = {p->batch_first ? s->batch : d, p->batch_first ? d : s->batch, s->hidden};
-    SC_TRY(want(infer, SC_RNN_W, 3, w));
-    SC_TRY(want(infer, SC_RNN_R, 3, r));
-    SC_TRY(want(infer, SC_RNN_B, 2, b));
-    SC_TRY(want(infer, SC_RNN_LENGTHS, 1, &s->batch));
-    SC_TRY(want(infer, SC_RNN_H, 3, state));
+    SC_TRY(sc_infer_want(infer, SC_RNN_W, "W", 3, w));
+    SC_TRY(sc_infer_want(infer, SC_RNN_R, "R", 3, r));
+    SC_TRY(sc_infer_want(infer, SC_RNN_B, "B", 2, b));
+    SC_TRY(sc_infer_want(infer, SC_RNN_LENGTHS, "sequence_lens", 1, &s->batch));
+    SC_TRY(sc_infer_want(infer, SC_RNN_H, "initial_h", 3, state));
     if (p->cell == SC_CELL_LSTM) {
-        SC_TRY(want(infer, SC_RNN_C, 3, state));
-        SC_TRY(want(infer, SC_RNN_P, 2, peep));
+        SC_TRY(sc_infer_want(infer, SC_RNN_C, "initial_c", 3, state));
+        SC_TRY(sc_infer_want(infer, SC_RNN_P, "P", 2, peep));
     }
     return SC_OK;
 }
@@ -157,6 +145,10 @@ static enum sc_status infer_recurrent(struct sc_infer *infer)
         s.input = x->dims[2];
     }
     s.hidden = r->rank == 3 ? r->dims[2] : SC_DIM_UNKNOWN;
+    if (s.hidden >= 0 && p->hidden > 0 && s.hidden != p->hidden) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "R is for %lld neurons, hidden_size is %lld",
+            (long long)s.hidden, (long long)p->hidden);
+    }
     SC_TRY(check_inputs(infer, &s));
     const int64_t d = p->directions;
     const int64_t all[4] = {s.steps, d, s.batch, s.hidden};

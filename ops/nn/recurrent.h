@@ -40,6 +40,7 @@ struct sc_recurrent_params {
     int gates, directions;
     bool reverse; /* the first direction runs backwards */
     bool batch_first, reset_last, input_forget; /* layout, linear_before_reset */
+    int64_t hidden; /* hidden_size; 0: not given */
     float clip; /* 0: none */
     struct sc_activation f[2][3]; /* per direction: f, g, h of the clause */
 };

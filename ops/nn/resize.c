@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Resize and Upsample: what their attributes and inputs say of the axes. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ops/nn/resize.h"
@@ -19,19 +20,23 @@ static enum sc_status find_name(const struct sc_graph *graph, const struct sc_no
             return SC_OK;
         }
     }
-    return sc_node_fail(graph, node, SC_BAD_MODEL, "%s is '%s'", attribute, text);
+    char wanted[256];
+    size_t n = 0;
+    for (int i = 0; names[i] && n < sizeof wanted; i++) {
+        n += (size_t)snprintf(wanted + n, sizeof wanted - n, "%s%s", i ? ", " : "", names[i]);
+    }
+    return sc_node_fail(graph, node, SC_BAD_MODEL, "%s is '%s', want one of %s", attribute, text, wanted);
 }
 
 /* Upsample, and Resize before 11, know neither coordinate modes nor roundings. */
 static enum sc_status params_old(const struct sc_graph *graph, const struct sc_node *node, struct sc_resize_params *p)
 {
-    static const char *const modes[] = {"nearest", "linear", "bilinear", "trilinear", "cubic", NULL};
+    static const char *const modes[] = {"nearest", "linear", "bilinear", "trilinear", NULL};
     int mode;
     SC_TRY(find_name(graph, node, "mode", modes, &mode));
-    p->mode = mode == 0 ? SC_RESIZE_NEAREST : mode == 4 ? SC_RESIZE_CUBIC : SC_RESIZE_LINEAR;
+    p->mode = mode == 0 ? SC_RESIZE_NEAREST : SC_RESIZE_LINEAR;
     p->place = SC_RESIZE_ASYMMETRIC;
     p->nearest = SC_RESIZE_SIMPLE;
-    p->cubic = -0.75F;
     return SC_OK;
 }
 
@@ -41,6 +46,7 @@ static enum sc_status params_upsample(
     SC_TRY(sc_params_new(arena, sizeof(struct sc_resize_params), params));
     struct sc_resize_params *p = *params;
     p->axes.n = -1;
+    p->only_larger = true;
     SC_TRY(params_old(graph, node, p));
     SC_TRY(sc_node_floats(node, "scales", &p->n_scales, &p->scales));
     if (node->version < 7) {
@@ -152,12 +158,13 @@ static enum sc_status check_lengths(const struct sc_infer *infer, const struct a
     const int64_t entries =
         p->n_scales >= 0 ? p->n_scales : sc_tensor_count(asked->sizes ? asked->sizes : asked->scales);
     if (entries != n) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "%s has %lld entries for %d axes",
-            asked->sizes ? "sizes" : "scales", (long long)entries, n);
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "%s has %lld entries, want one for each of %d axes", asked->sizes ? "sizes" : "scales", (long long)entries,
+            n);
     }
     if (asked->roi && sc_tensor_count(asked->roi) != 2 * (int64_t)n) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "roi has %lld entries for %d axes",
-            (long long)sc_tensor_count(asked->roi), n);
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "roi has %lld entries, want two for each of %d axes", (long long)sc_tensor_count(asked->roi), n);
     }
     return SC_OK;
 }
@@ -183,7 +190,12 @@ static enum sc_status find_axis(
     }
     axis->scale = p->n_scales >= 0 ? p->scales[i] : float_at(asked->scales, i);
     if (!(axis->scale > 0.0F) || isinf(axis->scale)) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "scale %d is %g", i, (double)axis->scale);
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_INPUT, "scale %d is %g, want one above 0", i, (double)axis->scale);
+    }
+    if (p->only_larger && axis->scale < 1.0F) {
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_INPUT, "scale %d is %g, want 1 or more", i, (double)axis->scale);
     }
     if (axis->in < 0) {
         axis->out = axis->scale == 1.0F && !asked->roi ? axis->in : SC_DIM_UNKNOWN;

@@ -31,7 +31,7 @@ struct sc_resize_params {
     enum sc_resize_place place;
     enum sc_resize_nearest nearest;
     enum { SC_RESIZE_STRETCH, SC_RESIZE_NOT_LARGER, SC_RESIZE_NOT_SMALLER } aspect;
-    bool antialias, exclude_outside;
+    bool antialias, exclude_outside, only_larger; /* only_larger: no scale below 1, as Upsample has it */
     float cubic, extrapolation;
     struct sc_ints axes; /* n == -1: all */
     int n_scales; /* Upsample before 9 has them as attributes; -1: an input has them */

@@ -37,7 +37,8 @@ static enum sc_status read_align(const struct sc_graph *graph, const struct sc_n
             "coordinate_transformation_mode is '%s', want half_pixel or output_half_pixel", transformation);
     }
     if (p->sampling_ratio < 0 || p->sampling_ratio > INT16_MAX) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "sampling_ratio is %lld", (long long)p->sampling_ratio);
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "sampling_ratio is %lld, want 0 to %d", (long long)p->sampling_ratio, INT16_MAX);
     }
     return SC_OK;
 }
@@ -58,14 +59,14 @@ static enum sc_status params_roi(
         const int64_t *shape;
         SC_TRY(sc_node_ints(node, "pooled_shape", &n, &shape));
         if (n != 2) {
-            return sc_node_fail(graph, node, SC_BAD_MODEL, "pooled_shape has %d entries, want 2", n);
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "pooled_shape has %d entries, want 2", n < 0 ? 0 : n);
         }
         p->height = shape[0];
         p->width = shape[1];
     }
     if (p->height < 1 || p->width < 1) {
-        return sc_node_fail(
-            graph, node, SC_BAD_MODEL, "regions become %lld x %lld bins", (long long)p->height, (long long)p->width);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "regions become %lld x %lld bins, want 1 x 1 or more",
+            (long long)p->height, (long long)p->width);
     }
     return SC_OK;
 }
@@ -103,7 +104,7 @@ static enum sc_status resolve_roi(const struct sc_call *call)
         const double batch = batch_of(&job, r);
         if (!(batch >= 0.0 && batch < (double)x->dims[0])) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
-                "region %lld is of picture %g, but there are %lld", (long long)r, batch, (long long)x->dims[0]);
+                "region %lld is of picture %g, want one in [0, %lld)", (long long)r, batch, (long long)x->dims[0]);
         }
     }
     return SC_OK;

@@ -35,8 +35,9 @@ static enum sc_status params_rotary(
         return sc_node_fail(graph, node, SC_UNSUPPORTED, "scale or is_packed_batching");
     }
     if (p->heads < 0 || p->width < 0 || p->width % 2 != 0) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld and rotary_embedding_dim %lld",
-            (long long)p->heads, (long long)p->width);
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "num_heads is %lld and rotary_embedding_dim %lld, want none below 0, and an even dim", (long long)p->heads,
+            (long long)p->width);
     }
     return SC_OK;
 }
@@ -71,7 +72,10 @@ static enum sc_status find_layout(const struct sc_infer *infer, const struct sc_
             l->length = x->dims[1];
             return SC_OK;
         }
-        if (p->heads == 0 || (x->dims[2] >= 0 && x->dims[2] % p->heads != 0)) {
+        if (p->heads == 0) {
+            return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "X has rank 3, which needs num_heads");
+        }
+        if (x->dims[2] >= 0 && x->dims[2] % p->heads != 0) {
             return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "num_heads is %lld for an X of width %lld",
                 (long long)p->heads, (long long)x->dims[2]);
         }

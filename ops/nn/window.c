@@ -10,7 +10,8 @@ static enum sc_status read_list(
     SC_TRY(sc_node_ints(node, name, &list->n, &list->values));
     for (int i = 0; i < list->n; i++) {
         if (list->values[i] < low || list->values[i] > INT32_MAX) {
-            return sc_node_fail(graph, node, SC_BAD_MODEL, "'%s' has the entry %lld", name, (long long)list->values[i]);
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "'%s' has the entry %lld, want %lld to %d", name,
+                (long long)list->values[i], (long long)low, INT32_MAX);
         }
     }
     return SC_OK;
@@ -29,13 +30,20 @@ enum sc_status sc_window_read(const struct sc_graph *graph, const struct sc_node
         i++;
     }
     if (i == 4) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "auto_pad is '%s'", auto_pad);
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "auto_pad is '%s', want NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad);
     }
     params->auto_pad = (enum sc_auto_pad)i;
     SC_TRY(read_list(graph, node, "kernel_shape", 1, &params->kernel));
     SC_TRY(read_list(graph, node, "strides", 1, &params->strides));
     SC_TRY(read_list(graph, node, "dilations", 1, &params->dilations));
-    return read_list(graph, node, "pads", 0, &params->pads);
+    SC_TRY(read_list(graph, node, "pads", 0, &params->pads));
+    for (i = 0; i < params->pads.n; i++) {
+        if (params->auto_pad != SC_PAD_EXPLICIT && params->pads.values[i] != 0) {
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "'pads' are given together with auto_pad '%s'", auto_pad);
+        }
+    }
+    return SC_OK;
 }
 
 static enum sc_status check_list(

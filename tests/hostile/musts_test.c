@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "exec/frame.h"
+#include "ops/schema.h"
 #include "passes/passes.h"
 #include "tests/hostile/model_text.h"
 
@@ -100,6 +101,7 @@ static enum sc_status run(struct tried *t, const struct sc_value *const *feeds)
 {
     const struct sc_kernels *kernels;
     SC_TRY(sc_kernels_best(&kernels));
+    SC_TRY(sc_check_graph(t->model->graph));
     SC_TRY(sc_passes_run(t->model, kernels));
     const struct sc_program_spec spec = sc_program_whole(t->model, kernels);
     const struct sc_frame_options options = {.team = NULL};

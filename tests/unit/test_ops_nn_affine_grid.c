@@ -127,7 +127,7 @@ static void sizes_that_do_not_fit_theta_are_refused(void **state)
 {
     (void)state;
     fails(3, (const int64_t[]){1, 1, 2}, "node 'n' (AffineGrid): size has 3 entries, want 4 or 5");
-    fails(4, (const int64_t[]){1, 1, 2, -1}, "node 'n' (AffineGrid): size has the entry -1");
+    fails(4, (const int64_t[]){1, 1, 2, -1}, "node 'n' (AffineGrid): size has the entry -1, want 0 or more");
     fails(4, (const int64_t[]){2, 1, 2, 2}, "node 'n' (AffineGrid): theta has shape [1,2,3], want [2,2,3]");
     fails(5, (const int64_t[]){1, 1, 2, 2, 2}, "node 'n' (AffineGrid): theta has shape [1,2,3], want [?,3,4]");
 }
