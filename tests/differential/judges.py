@@ -76,23 +76,27 @@ def model_of(row, case, in_types, out_types):
     return helper.make_model(graph, opset_imports=opsets, ir_version=max(version, 4)), given
 
 
+class Silent(str):
+    """Why a judge has no answer."""
+
+
 def runtime(model, feeds):
-    """ONNX Runtime; None where it refuses the model, or numpy cannot hand it the types."""
+    """ONNX Runtime's outputs, or a Silent."""
     if any(isinstance(v, np.ndarray) and v.dtype.kind == "V" or "ml_dtypes" in str(getattr(v, "dtype", "").__class__)
            for v in feeds.values()):
-        return None
+        return Silent("takes no such inputs from numpy")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         return session.run(None, {name: plain(value) for name, value in feeds.items()})
-    except Exception:  # its exceptions have no common class
-        return None
+    except Exception as error:  # its exceptions have no common class
+        return Silent("has no kernel" if "NOT_IMPLEMENTED" in str(error) else "refuses the model")
 
 
 def evaluator(model, feeds):
-    """None where it cannot run the model, or gives what is no value of ONNX (numbers among strings)."""
+    """The outputs, or a Silent; what is no value of ONNX (numbers among strings) is no answer."""
     try:
         outputs = ReferenceEvaluator(model).run(None, feeds)
         for output in outputs:
@@ -100,7 +104,7 @@ def evaluator(model, feeds):
                 constant("y", output)
         return outputs
     except Exception:
-        return None
+        return Silent("cannot run the model")
 
 
 def plain(value):
@@ -135,7 +139,7 @@ def rounded(value, type_name):
 
 def by_rule(case, out_types):
     if case.rule is None:
-        return None
+        return Silent("is not written")
     with np.errstate(all="ignore"):
         outputs = case.rule(*[widened(value) for value in case.inputs])
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)  # a list is a sequence
