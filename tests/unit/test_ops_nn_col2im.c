@@ -58,37 +58,48 @@ static void complex_numbers_and_wrapping_integers_add_up(void **state)
     op_close(&t);
 }
 
-/* Each element names its block and entry, and is added where the definition says, in one dim: block * stride - pad +
- * entry * dilation. 2 images of 3 channels. */
-static void strides_pads_and_dilations_place_blocks(void **state)
+/* Each element is added where the definition says, in one dim: block * stride - pad + entry * dilation. 2 images of 3
+ * channels. Sums are exact in every type. */
+static void check_places(enum sc_type type, int64_t image, int64_t stride, struct sc_team *team)
 {
-    (void)state;
-    enum { IMAGE = 23, ENTRIES = 3, STRIDE = 2, DILATION = 3, BEGIN = 4, END = 1 };
-    const int blocks = (IMAGE + BEGIN + END - DILATION * (ENTRIES - 1) - 1) / STRIDE + 1;
-    static double x[6 * ENTRIES * 64], wanted[6 * IMAGE];
-    for (int i = 0; i < 6 * ENTRIES * blocks; i++) {
-        const int to = i % blocks * STRIDE - BEGIN + i / blocks % ENTRIES * DILATION;
-        x[i] = i % 37 + 1;
-        if (to >= 0 && to < IMAGE) {
-            wanted[i / (blocks * ENTRIES) * IMAGE + to] += x[i];
+    enum { ENTRIES = 3, MOST = 2500, DILATION = 3, BEGIN = 4, END = 1 };
+    static double x[6 * ENTRIES * (MOST + BEGIN)], wanted[6 * MOST];
+    const int64_t entries = ENTRIES, blocks = (image + BEGIN + END - DILATION * (ENTRIES - 1) - 1) / stride + 1;
+    memset(wanted, 0, sizeof wanted);
+    for (int64_t i = 0; i < 6 * ENTRIES * blocks; i++) {
+        const int64_t to = i % blocks * stride - BEGIN + i / blocks % ENTRIES * DILATION;
+        x[i] = (double)(i % 37 + 1);
+        if (to >= 0 && to < image) {
+            wanted[i / (blocks * ENTRIES) * image + to] += x[i];
         }
     }
-    const int64_t image = IMAGE, entries = ENTRIES;
-    struct sc_team *team;
-    const struct sc_team_options options = {.n_workers = 3};
-    assert_int_equal(sc_team_create(&options, &team), SC_OK);
     struct op_test t;
     op_open(&t, "", "Col2Im", 18);
     t.team = team;
-    op_ints(&t, "strides", OP_DIMS(STRIDE));
+    op_ints(&t, "strides", OP_DIMS(stride));
     op_ints(&t, "dilations", OP_DIMS(DILATION));
     op_ints(&t, "pads", OP_DIMS(BEGIN, END));
-    op_in(&t, SC_F32, OP_DIMS(2, 3 * ENTRIES, blocks), x);
+    op_in(&t, type, OP_DIMS(2, 3 * ENTRIES, blocks), x);
     op_in_raw(&t, SC_I64, OP_DIMS(1), &image);
     op_in_raw(&t, SC_I64, OP_DIMS(1), &entries);
     op_passes(&t, 1);
-    op_gives(&t, 0, SC_F32, OP_DIMS(2, 3, IMAGE), wanted, 0);
+    op_gives(&t, 0, type, OP_DIMS(2, 3, image), wanted, 0);
     op_close(&t);
+}
+
+/* Rows of 2500 pixels are summed in pieces. */
+static void strides_pads_and_dilations_place_blocks(void **state)
+{
+    (void)state;
+    static const enum sc_type types[] = {SC_F32, SC_F64, SC_F16, SC_BF16, SC_U8, SC_I64};
+    struct sc_team *team;
+    const struct sc_team_options options = {.n_workers = 3};
+    assert_int_equal(sc_team_create(&options, &team), SC_OK);
+    for (int k = 0; k < 6; k++) {
+        check_places(types[k], 23, 2, team);
+        check_places(types[k], 2500, 1, team);
+        check_places(types[k], 2500, 2, team);
+    }
     sc_team_free(team);
 }
 
