@@ -80,8 +80,15 @@ static void copy_phase(
     }
 }
 
-void sc_band_copy(
-    const struct sc_band *b, const struct sc_kernels *kernels, const float *plane, int64_t index, float *copy)
+void sc_band_reads(const struct sc_band *b, int64_t index, int64_t *first, int64_t *end)
+{
+    const int64_t from = index * b->rows * b->stride[0] - b->begin[0];
+    *first = clamp(from, 0, b->in[0]);
+    *end = clamp(from + b->phase[0] * b->stride[0], *first, b->in[0]);
+}
+
+void sc_band_copy(const struct sc_band *b, const struct sc_kernels *kernels, const float *rows, int64_t first,
+    int64_t index, float *copy)
 {
     for (int64_t r = 0; r < b->stride[0]; r++) {
         for (int64_t q = 0; q < b->stride[1]; q++, copy += b->phase[0] * b->phase[1]) {
@@ -90,7 +97,8 @@ void sc_band_copy(
             find_inside(b->in[0], row, b->stride[0], b->phase[0], &from[0], &end[0]);
             find_inside(b->in[1], column, b->stride[1], b->phase[1], &from[1], &end[1]);
             if (end[0] > from[0] && end[1] > from[1]) {
-                const float *x = plane + (row + from[0] * b->stride[0]) * b->in[1] + column + from[1] * b->stride[1];
+                const int64_t y = row + from[0] * b->stride[0] - first;
+                const float *x = rows + y * b->in[1] + column + from[1] * b->stride[1];
                 copy_phase(b, kernels, x, end[0] - from[0], end[1] - from[1], copy + from[0] * b->phase[1] + from[1]);
             }
         }

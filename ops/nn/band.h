@@ -20,11 +20,14 @@ struct sc_band {
 /* Of one or two axes; false for more. */
 bool sc_band_open(const struct sc_window *window, struct sc_band *band);
 
+/* The plane's rows [*first, *end) that the copy of a band is made of, perhaps none. */
+void sc_band_reads(const struct sc_band *band, int64_t index, int64_t *first, int64_t *end);
+
 /* Puts `fill` into the whole copy, then a plane's elements into their places: the pads of one band are the same for all
- * planes. */
+ * planes. `rows` begins with row `first` of the plane. */
 void sc_band_fill(const struct sc_band *band, float fill, float *copy);
-void sc_band_copy(
-    const struct sc_band *band, const struct sc_kernels *kernels, const float *plane, int64_t index, float *copy);
+void sc_band_copy(const struct sc_band *band, const struct sc_kernels *kernels, const float *rows, int64_t first,
+    int64_t index, float *copy);
 
 /* The band's rows of results, [rows][out] in `y`, from a run of them. */
 void sc_band_put(

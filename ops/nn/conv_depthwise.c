@@ -47,7 +47,7 @@ static void depthwise_part(void *arg, int64_t part, int worker)
         const int64_t group = map / c->maps;
         if (map == from || map % c->maps == 0) {
             const float *x = (const float *)c->x->data + (image * c->groups + group) * c->in_count;
-            sc_band_copy(band, c->call->kernels, x, index, copy);
+            sc_band_copy(band, c->call->kernels, x, 0, index, copy);
         }
         c->call->kernels->taps(copy, offsets, (const float *)c->w->data + map * band->taps, band->taps,
             c->bias ? (const float *)c->bias->data + map : NULL, result, sc_band_run(band, index));

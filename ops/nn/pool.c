@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MaxPool, AveragePool, LpPool, and their global forms, whose window is the whole plane. A part is one plane; narrow
- * types are widened to f32 plane by plane. f32 has faster ways where it can: see pool_bands.c. */
+ * types are widened to f32 plane by plane. What is pooled most has a faster way: see pool_bands.c. */
 #include <math.h>
 #include <string.h>
 
@@ -188,6 +188,26 @@ static void plane_f32(const struct sc_pool *pool, const float *x, float *y, int6
     }
 }
 
+void sc_pool_widen(const struct sc_pool *pool, const void *x, float *y, int64_t n)
+{
+    const enum sc_type type = pool->x->type;
+    if (type == SC_F16 || type == SC_BF16) {
+        sc_widen(pool->kernels, type, x, y, n);
+    } else {
+        sc_convert(type, x, SC_F32, y, n, 0);
+    }
+}
+
+void sc_pool_narrow(const struct sc_pool *pool, const float *x, void *y, int64_t n)
+{
+    const enum sc_type type = pool->x->type;
+    if (type == SC_F16 || type == SC_BF16) {
+        sc_round_to(pool->kernels, type, x, y, n);
+    } else {
+        sc_convert(SC_F32, x, type, y, n, 0);
+    }
+}
+
 static void pool_part(void *arg, int64_t plane, int worker)
 {
     const struct sc_pool *pool = arg;
@@ -206,13 +226,9 @@ static void pool_part(void *arg, int64_t plane, int worker)
     }
     float *wide = (float *)(void *)(pool->rooms + (size_t)worker * pool->room_bytes);
     float *result = wide + pool->in_count;
-    if (type == SC_F16 || type == SC_BF16) {
-        sc_widen(pool->kernels, type, x, wide, pool->in_count);
-    } else {
-        sc_convert(type, x, SC_F32, wide, pool->in_count, 0);
-    }
+    sc_pool_widen(pool, x, wide, pool->in_count);
     plane_f32(pool, wide, result, indices, plane);
-    sc_convert(SC_F32, result, type, y, pool->out_count, 0);
+    sc_pool_narrow(pool, result, y, pool->out_count);
 }
 
 static struct sc_pool open_pool(const struct sc_call *call)
@@ -234,7 +250,7 @@ static struct sc_pool open_pool(const struct sc_call *call)
     pool.out_count = sc_dims_product(pool.window.out, 0, pool.window.axes);
     pool.planes = sc_dims_product(pool.x->dims, 0, 2);
     sc_pool_open_bands(&pool);
-    if (pool.x->type != SC_F32 && pool.x->type != SC_F64) {
+    if (pool.band.taps == 0 && pool.x->type != SC_F32 && pool.x->type != SC_F64) {
         pool.room_bytes = ((size_t)(pool.in_count + pool.out_count) * sizeof(float) + 63) / 64 * 64;
     }
     return pool;
