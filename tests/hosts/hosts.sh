@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several hosts on this machine: network namespaces with names and addresses of their own, their cables in one bridge. MPI between
-# them goes over TCP, and no memory is shared. Sourced by the tests beside it; root alone can make them.
+# them goes over TCP, no memory is shared, and each has one core, of its own while there are enough. Sourced by the tests beside it;
+# root alone can make them.
 #
 #   hosts_need            ends the test as skipped, saying why, where there can be none
 #   hosts_up N            hosts h1 ... hN, at 10.77.0.1 ... N; they go when the shell ends
@@ -15,7 +16,7 @@ hosts_need()
 {
     local why=
     [ "$(id -u)" = 0 ] || why="only root makes network namespaces"
-    for tool in ip tc unshare; do
+    for tool in ip tc taskset unshare; do
         [ -n "$why" ] || command -v "$tool" > /dev/null || why="there is no '$tool'"
     done
     if [ -z "$why" ]; then
@@ -46,7 +47,7 @@ hosts_up()
 #!/bin/sh
 number=\${1##*.}
 shift
-exec ip netns exec "$hosts_prefix-\$number" unshare --uts sh -c "hostname h\$number; \$*"
+exec taskset -c \$(((number - 1) % $(nproc))) ip netns exec "$hosts_prefix-\$number" unshare --uts sh -c "hostname h\$number; \$*"
 END
     printf '#!/bin/sh\ncd "%s/$(hostname)" && exec "$@"\n' "$hosts_work" > "$hosts_work/at_home"
     chmod +x "$hosts_work/agent" "$hosts_work/at_home"
@@ -84,7 +85,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=tc
 
 hosts_on_first()
 {
-    ip netns exec "$hosts_prefix-1" unshare --uts sh -c 'hostname h1; exec "$@"' sh "$@"
+    taskset -c 0 ip netns exec "$hosts_prefix-1" unshare --uts sh -c 'hostname h1; exec "$@"' sh "$@"
 }
 
 hosts_launch()
