@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Nodes from formulas. */
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ static const struct {
     struct sc_attribute attribute;
 } always[] = {
     {"Reshape", {.name = "allowzero", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = 1}},
+    {"ReduceMean", {.name = "noop_with_empty_axes", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = 1}},
     {"ReduceSum", {.name = "noop_with_empty_axes", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = 1}},
     {"Concat", {.name = "axis", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = 0}},
     {"ScatterElements", {.name = "reduction", .type = SC_ATTRIBUTE_STRING, .n = 1, .u.s = {"add", 3}}},
@@ -34,32 +36,33 @@ static int new_value(struct sc_backward *b, const char *name)
     return failed(b, SC_OK) || failed(b, sc_edit_value(b->edit, label, name, &value)) ? -1 : value;
 }
 
-int sc_backward_emit_with(
-    struct sc_backward *b, const char *op, int n_in, const int *in, const struct sc_attribute *attribute)
+int sc_backward_emit_with(struct sc_backward *b, const char *op, int n_in, const int *in, int n_attributes,
+    const struct sc_attribute *attributes)
 {
     struct sc_node node;
     const int out = new_value(b, op);
-    for (size_t i = 0; !attribute && i < sizeof always / sizeof always[0]; i++) {
-        attribute = strcmp(always[i].op, op) == 0 ? &always[i].attribute : NULL;
-    }
     if (out < 0 || failed(b, sc_edit_node(b->edit, b->like, op, OPSET, n_in, in, 1, &out, &node))) {
         return -1;
     }
-    if (attribute) {
-        node.attributes = sc_arena_alloc(b->edit->graph->arena, sizeof *attribute);
+    if (n_attributes > 0) {
+        node.attributes = sc_arena_array(b->edit->graph->arena, (size_t)n_attributes, sizeof *attributes);
         if (!node.attributes) {
             b->status = SC_NO_MEMORY;
             return -1;
         }
-        node.attributes[0] = *attribute;
-        node.n_attributes = 1;
+        memcpy(node.attributes, attributes, (size_t)n_attributes * sizeof *attributes);
+        node.n_attributes = n_attributes;
     }
     return failed(b, sc_edit_append(b->edit, &node)) ? -1 : out;
 }
 
 int sc_backward_emit(struct sc_backward *b, const char *op, int n_in, const int *in)
 {
-    return sc_backward_emit_with(b, op, n_in, in, NULL);
+    const struct sc_attribute *attribute = NULL;
+    for (size_t i = 0; !attribute && i < sizeof always / sizeof always[0]; i++) {
+        attribute = strcmp(always[i].op, op) == 0 ? &always[i].attribute : NULL;
+    }
+    return sc_backward_emit_with(b, op, n_in, in, attribute ? 1 : 0, attribute);
 }
 
 int sc_backward_copy(struct sc_backward *b, const struct sc_node *node, int input, int *outs)
@@ -82,6 +85,30 @@ int sc_backward_copy(struct sc_backward *b, const struct sc_node *node, int inpu
     copy.n_origins = b->like->n_origins;
     copy.index = b->edit->next_index++;
     return failed(b, b->status) || failed(b, sc_edit_append(b->edit, &copy)) ? -1 : copy.out[0];
+}
+
+int sc_backward_reduce(struct sc_backward *b, const struct sc_node *node, int input, bool sum)
+{
+    struct sc_node kept = *node;
+    int out;
+    kept.n_attributes = 0;
+    kept.attributes = sc_arena_array(b->edit->graph->arena, (size_t)node->n_attributes + 1, sizeof *kept.attributes);
+    if (!kept.attributes) {
+        b->status = SC_NO_MEMORY;
+        return -1;
+    }
+    for (int i = 0; i < node->n_attributes; i++) {
+        if (strcmp(node->attributes[i].name, "keepdims") != 0) {
+            kept.attributes[kept.n_attributes++] = node->attributes[i];
+        }
+    }
+    kept.attributes[kept.n_attributes++] =
+        (struct sc_attribute){.name = "keepdims", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = 1};
+    if (sum) { /* its axes became an input five versions before those of the others */
+        kept.op = "ReduceSum";
+        kept.version = node->version < OPSET ? 11 : 13;
+    }
+    return sc_backward_copy(b, &kept, input, &out);
 }
 
 static int weight(struct sc_backward *b, struct sc_tensor *tensor)
@@ -112,6 +139,43 @@ int sc_backward_ints(struct sc_backward *b, int n, const int64_t *values)
     return weight(b, &tensor);
 }
 
+int sc_backward_range(struct sc_backward *b, int from, int to)
+{
+    int64_t values[SC_MAX_RANK];
+    for (int i = from; i < to; i++) {
+        values[i - from] = i;
+    }
+    return sc_backward_ints(b, to - from, values);
+}
+
+int64_t sc_backward_int(struct sc_backward *b, const struct sc_node *node, const char *name, int64_t otherwise)
+{
+    int64_t value = otherwise;
+    return failed(b, sc_node_int(node, name, otherwise, &value)) ? otherwise : value;
+}
+
+double sc_backward_float(struct sc_backward *b, const struct sc_node *node, const char *name, float otherwise)
+{
+    float value = otherwise;
+    return (double)(failed(b, sc_node_float(node, name, otherwise, &value)) ? otherwise : value);
+}
+
+const char *sc_backward_text(struct sc_backward *b, const struct sc_node *node, const char *name, const char *otherwise)
+{
+    const char *value = otherwise;
+    return failed(b, sc_node_text(node, name, otherwise, &value)) ? otherwise : value;
+}
+
+int sc_backward_rank(struct sc_backward *b, const struct sc_node *node, int least)
+{
+    const int rank = sc_backward_fact(b, node->in[0])->rank;
+    if (rank < least) {
+        sc_backward_refuse(b, node, rank < 0 ? "the rank of its input is not known" : "its input has too few axes");
+        return -1;
+    }
+    return rank;
+}
+
 /* Axes along which `like` has the dim 1, or no dim at all, are summed. With known dims all but the sum folds. */
 int sc_backward_sum_to(struct sc_backward *b, int value, int like)
 {
@@ -127,8 +191,13 @@ int sc_backward_sum_to(struct sc_backward *b, int value, int like)
 /* How many operands a formula gives it. */
 static int operands(const struct sc_schema *schema)
 {
-    const bool pair = strcmp(schema->name, "ReduceSum") == 0 || strcmp(schema->name, "Concat") == 0;
-    return pair ? 2 : schema->min_in;
+    static const char *const pairs[] = {"Concat", "Max", "ReduceMean", "ReduceSum"};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (strcmp(pairs[i], schema->name) == 0) {
+            return 2;
+        }
+    }
+    return schema->min_in;
 }
 
 static int find_name(const char *word, int n, const struct sc_backward_name *names)
@@ -165,6 +234,23 @@ int sc_backward_formula(
         stack[depth++] = value;
     }
     return b->status == SC_OK ? stack[0] : -1;
+}
+
+int sc_names_add(struct sc_names *names, const char *name, int value)
+{
+    assert((size_t)names->n < sizeof names->list / sizeof names->list[0]);
+    names->list[names->n++] = (struct sc_backward_name){name, value};
+    return value;
+}
+
+int sc_names_formula(struct sc_names *names, const char *text)
+{
+    return sc_backward_formula(names->b, text, names->type, names->n, names->list);
+}
+
+int sc_names_add_formula(struct sc_names *names, const char *name, const char *text)
+{
+    return sc_names_add(names, name, sc_names_formula(names, text));
 }
 
 const struct sc_fact *sc_backward_fact(const struct sc_backward *b, int value)

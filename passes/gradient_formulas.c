@@ -33,6 +33,7 @@ static const struct formula formulas[] = {
     {"Cast", 6, PLAIN, {"dy a CastLike"}, NULL, 0},
     {"CastLike", 15, PLAIN, {"dy a CastLike"}, NULL, 0},
     {"Ceil", 1, PLAIN, {NULL}, NULL, 0},
+    {"Celu", 12, PLAIN, {"a 0 Less dy a p Div Exp Mul dy Where"}, "alpha", 1.0F},
     {"Clip", 6, PLAIN, {"a y Equal dy 0 Where"}, NULL, 0},
     {"Cos", 7, PLAIN, {"dy a Sin Mul Neg"}, NULL, 0},
     {"Cosh", 9, PLAIN, {"dy a Sinh Mul"}, NULL, 0},
@@ -43,9 +44,14 @@ static const struct formula formulas[] = {
     {"Expand", 8, BROADCAST, {"dy"}, NULL, 0},
     {"Flatten", 1, PLAIN, {"dy a Shape Reshape"}, NULL, 0},
     {"Floor", 1, PLAIN, {NULL}, NULL, 0},
+    {"GlobalAveragePool", 1, PLAIN, {"dy a Size y Size Div dy CastLike Div a Shape Expand"}, NULL, 0},
+    {"HardSigmoid", 6, PLAIN, {"y y 1 Sub Mul 0 Less dy p Mul 0 Where"}, "alpha", 0.2F},
+    {"HardSwish", 14, PLAIN, {"a 3 Less a 3 Add 0 Less 0 dy a a Add 3 Add Mul 6 Div Where dy Where"}, NULL, 0},
     {"Identity", 1, PLAIN, {"dy"}, NULL, 0},
     {"LeakyRelu", 1, PLAIN, {"a 0 Less dy p Mul dy Where"}, "alpha", 0.01F},
     {"Log", 1, PLAIN, {"dy a Div"}, NULL, 0},
+    {"Mish", 18, PLAIN, {"dy a Softplus Tanh a a Sigmoid Mul 1 a Softplus Tanh a Softplus Tanh Mul Sub Mul Add Mul"},
+        NULL, 0},
     {"Mul", 7, BROADCAST, {"dy b Mul", "dy a Mul"}, NULL, 0},
     {"Neg", 1, PLAIN, {"dy Neg"}, NULL, 0},
     {"PRelu", 9, BROADCAST, {"a 0 Less dy b Mul dy Where", "a 0 Less dy a Mul 0 Where"}, NULL, 0},
@@ -65,6 +71,7 @@ static const struct formula formulas[] = {
     {"Relu", 1, PLAIN, {"dy y Sign Mul"}, NULL, 0},
     {"Reshape", 1, PLAIN, {"dy a Shape Reshape"}, NULL, 0},
     {"Round", 11, PLAIN, {NULL}, NULL, 0},
+    {"Shrink", 9, PLAIN, {"p a Abs Less dy 0 Where"}, "lambd", 0.5F},
     {"Sigmoid", 1, PLAIN, {"dy y Mul 1 y Sub Mul"}, NULL, 0},
     {"Sign", 9, PLAIN, {NULL}, NULL, 0},
     {"Sin", 7, PLAIN, {"dy a Cos Mul"}, NULL, 0},
@@ -74,8 +81,10 @@ static const struct formula formulas[] = {
     {"Sqrt", 1, PLAIN, {"dy y Div 2 Div"}, NULL, 0},
     {"Squeeze", 1, PLAIN, {"dy a Shape Reshape"}, NULL, 0},
     {"Sub", 7, BROADCAST, {"dy", "dy Neg"}, NULL, 0},
+    {"Swish", 24, PLAIN, {"dy a p Mul Sigmoid y p Mul 1 a p Mul Sigmoid Sub Mul Add Mul"}, "alpha", 1.0F},
     {"Tan", 7, PLAIN, {"dy 1 y y Mul Add Mul"}, NULL, 0},
     {"Tanh", 1, PLAIN, {"dy 1 y y Mul Sub Mul"}, NULL, 0},
+    {"ThresholdedRelu", 10, PLAIN, {"p a Less dy 0 Where"}, "alpha", 1.0F},
     {"Unsqueeze", 1, PLAIN, {"dy a Shape Reshape"}, NULL, 0},
     {"Where", 9, BROADCAST, {NULL, "a dy 0 Where", "a 0 dy Where"}, NULL, 0},
 };
@@ -85,6 +94,18 @@ static const struct formula *find_formula(const struct sc_node *node)
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
         if (strcmp(formulas[i].op, node->op) == 0) {
             return node->version >= formulas[i].since ? &formulas[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+static const struct sc_rule *find_rule(const struct sc_node *node)
+{
+    for (int l = 0; sc_gradient_rules[l]; l++) {
+        for (const struct sc_rule *rule = sc_gradient_rules[l]; rule->op; rule++) {
+            if (strcmp(rule->op, node->op) == 0) {
+                return node->version >= rule->since ? rule : NULL;
+            }
         }
     }
     return NULL;
@@ -100,27 +121,6 @@ static bool same_shape(const struct sc_fact *a, const struct sc_fact *b)
     return same;
 }
 
-/* The node with keepdims = 1. */
-static int kept_output(struct sc_backward *b, const struct sc_node *node)
-{
-    struct sc_node kept = *node;
-    int out;
-    kept.n_attributes = 0;
-    kept.attributes = sc_arena_array(b->edit->graph->arena, (size_t)node->n_attributes + 1, sizeof *kept.attributes);
-    if (!kept.attributes) {
-        b->status = SC_NO_MEMORY;
-        return -1;
-    }
-    for (int i = 0; i < node->n_attributes; i++) {
-        if (strcmp(node->attributes[i].name, "keepdims") != 0) {
-            kept.attributes[kept.n_attributes++] = node->attributes[i];
-        }
-    }
-    kept.attributes[kept.n_attributes++] =
-        (struct sc_attribute){.name = "keepdims", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = 1};
-    return sc_backward_copy(b, &kept, node->in[0], &out);
-}
-
 static void apply(
     struct sc_backward *b, const struct sc_node *node, const struct formula *formula, const int *dy, int *dx)
 {
@@ -132,12 +132,11 @@ static void apply(
         names[n++] = (struct sc_backward_name){letters[i], node->in[i]};
     }
     if (formula->parameter) {
-        float p;
-        b->status = sc_node_float(node, formula->parameter, formula->otherwise, &p);
-        names[n++] = (struct sc_backward_name){"p", sc_backward_scalar(b, type, (double)p)};
+        const double p = sc_backward_float(b, node, formula->parameter, formula->otherwise);
+        names[n++] = (struct sc_backward_name){"p", sc_backward_scalar(b, type, p)};
     }
     if (formula->form == REDUCED) {
-        names[n] = (struct sc_backward_name){"k", kept_output(b, node)};
+        names[n] = (struct sc_backward_name){"k", sc_backward_reduce(b, node, node->in[0], false)};
         names[n + 1] = (struct sc_backward_name){"d", sc_backward_formula(b, "dy k Shape Reshape", type, n + 1, names)};
         n += 2;
     }
@@ -171,11 +170,10 @@ void sc_backward_node(struct sc_backward *b, const struct sc_node *node, const i
         apply(b, node, formula, dy, dx);
         return;
     }
-    for (const struct sc_rule *rule = sc_gradient_rules; rule->op && !node->domain[0]; rule++) {
-        if (strcmp(rule->op, node->op) == 0 && node->version >= rule->since) {
-            rule->run(b, node, dy, dx);
-            return;
-        }
+    const struct sc_rule *rule = node->domain[0] ? NULL : find_rule(node);
+    if (rule) {
+        rule->run(b, node, dy, dx);
+        return;
     }
     sc_backward_refuse(b, node, "no rule for this operator at this version");
 }

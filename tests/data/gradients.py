@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of tests/data/graphs with Gradients, for make_graphs.py. test_pass_gradient holds gradient_rules and
-gradient_open against numeric differentiation; gradient_fed has numpy's answers; the others are refused."""
+gradient_open, and those of gradient_layers.py, against numeric differentiation; gradient_fed has numpy's answers; the
+others are refused."""
 import numpy as np
 import onnx
 from onnx import TensorProto as T
@@ -67,21 +68,37 @@ def f64(name, *dims):
     return h.make_tensor_value_info(name, T.DOUBLE, dims)
 
 
+def step_nodes(case, steps):
+    """The nodes of a case; attributes, at the end, are the last one's. $0 is the first one's output."""
+    *steps, last = steps if isinstance(steps[-1], dict) else [*steps, {}]
+    nodes = []
+    for k, step in enumerate(steps):
+        for j in range(k):
+            step = step.replace(f"${j}", f"{case}.{j}")
+        nodes.append(node(f"{case}.{k} = {step}", **(last if k == len(steps) - 1 else {})))
+    return nodes, f"{case}.{len(steps) - 1}"
+
+
+def read_by(nodes, dims):
+    return sorted({name for made in nodes for name in made.input if name in dims})
+
+
+def gradient_cases(cases, dims):
+    """A scalar and its gradients for each case."""
+    nodes, outs = [], []
+    for case, steps in cases.items():
+        made, last = step_nodes(case, steps)
+        xs = read_by(made, dims)
+        nodes += made + [node(f"{case}.sin = Sin {last}"), node(f"{case} = ReduceSum {case}.sin", keepdims=0),
+                         gradient_of(case, xs, [f"{case}/{x}" for x in xs])]
+        outs += [f64(case)] + [f64(f"{case}/{x}", *dims[x]) for x in xs]
+    return nodes, outs
+
+
 def gradient_rules(name, known):
     """Scalars made by each operator that has a derivative, and their gradients. With known dims sums are static."""
     dims = {"a": [2, 3], "b": [3], "c": [2, 1], "e": [2, 3], "g": [2, 2, 3], "m": [3, 2], "n": [2, 3], "v": [3]}
-    nodes, outs = [], []
-    for case, (*steps, last) in GRADIENTS.items():
-        steps, attributes = (steps, last) if isinstance(last, dict) else (steps + [last], {})
-        for k, step in enumerate(steps):
-            for j in range(k):
-                step = step.replace(f"${j}", f"{case}.{j}")
-            nodes.append(node(f"{case}.{k} = {step}", **attributes))
-        last = f"{case}.{len(steps) - 1}"
-        xs = sorted({word for step in steps for word in step.split() if word in dims})
-        nodes += [node(f"{case}.sin = Sin {last}"), node(f"{case} = ReduceSum {case}.sin", keepdims=0),
-                  gradient_of(case, xs, [f"{case}/{x}" for x in xs])]
-        outs += [f64(case)] + [f64(f"{case}/{x}", *dims[x]) for x in xs]
+    nodes, outs = gradient_cases(GRADIENTS, dims)
     nodes += [node("pieces.0 pieces.1 = Split a", axis=1, num_outputs=2), node("pieces.2 = Mul pieces.0 pieces.0"),
               node("pieces.3 = ReduceSum pieces.2", keepdims=0), node("pieces.4 = ReduceSum pieces.1", keepdims=0),
               node("pieces = Mul pieces.3 pieces.4"), gradient_of("pieces", ["a"], ["pieces/a"])]
@@ -94,16 +111,18 @@ def gradient_rules(name, known):
                constant("twice", [[0, 2], [2, -1]]), constant("at", [[0, 1, 1], [1, 1, 0]]), constant("repeats", [2, 2]),
                constant("low", -0.5, np.float64), constant("high", 0.5, np.float64),
                constant("mask", [[True], [False]], np.bool_), constant("m3", rng.random((2, 3, 2)), np.float64)]
-    ins = [f64(x, *([None] * len(shape) if not known else shape)) for x, shape in dims.items()]
     values = [np.abs(rng.random(shape) * 0.6 + 0.2) for shape in dims.values()]
     values[3] *= np.where(rng.random((2, 3)) < 0.5, -1, 1)
-    folder = FOLDER / name
-    save_gradient(name, nodes, ins, outs, weights, 18)
-    data = folder / "test_data_set_0"
+    save_rules(name, nodes, dims, values, known, outs, weights, 18)
+
+
+def save_rules(name, nodes, dims, values, known, outs, weights, opset):
+    ins = [f64(x, *([None] * len(shape) if not known else shape)) for x, shape in dims.items()]
+    save_gradient(name, nodes, ins, outs, weights, opset)
+    data = FOLDER / name / "test_data_set_0"
     data.mkdir()
     for i, value in enumerate(values):
         (data / f"input_{i}.pb").write_bytes(nh.from_array(value).SerializeToString())
-
 
 def save_gradient(name, nodes, ins, outs, weights=(), opset=21, functions=()):
     imports = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.preview.training", 1), h.make_opsetid("local", 1)]
@@ -143,7 +162,10 @@ def bad_gradients():
     bad("count", mul, ["x"], zs=["w"], ins=["x"])
     bad("dependent", [node("h = Exp x"), node("y = Mul h w")], ["x", "h"], zs=["w"])
     bad("unlisted", mul, ["x"])
-    bad("no_rule", [node("y = CumSum x zero"), node("zero = Constant", value_int=0)][::-1], ["x"])
+    bad("no_rule", [node("y = Hardmax x")], ["x"])
+    bad("resize", [node("y = Resize x - - n", mode="linear"), node("n = Constant", value_ints=[5])][::-1], ["x"])
+    bad("training", [node("y = Dropout x - t"), node("t = Cast m", to=T.BOOL), node("m = ReduceMax i", keepdims=0)][::-1],
+        ["x"], zs=["i"])
     bad("integers", [node("y = Mul i i")], ["i"])
     body = h.make_graph([node("r = Mul x w")], "r", [], [f32("r", None)])
     bad("body", [node("k = ReduceMax x", keepdims=0), node("f = Cast k", to=T.BOOL),

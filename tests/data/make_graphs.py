@@ -906,6 +906,8 @@ if __name__ == "__main__":
     guards()
     from gradients import gradients  # which has this file's helpers
     gradients()
+    from gradient_layers import layers
+    layers()
     from masks import masks
     masks()
     rng = np.random.default_rng(4)

@@ -19,7 +19,7 @@
 
 #define GRAPHS SC_SOURCE_DIR "/tests/data/graphs/"
 
-enum { GRAPH_PORTS = 16 };
+enum { GRAPH_PORTS = 24 };
 
 /* graph_open ──► graph_compile ──► graph_run, graph_expect ──► graph_close. Passes run between the first two. */
 struct graph_case {
