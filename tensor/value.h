@@ -17,6 +17,9 @@ enum sc_kind {
 
 #define SC_PAGE_ROWS 64
 
+/* How pages hold numbers: tensor/page.h. */
+enum sc_page_format { SC_PAGE_AS_TYPE, SC_PAGE_F32, SC_PAGE_F16, SC_PAGE_BF16, SC_PAGE_Q8_0 };
+
 /* One row's cache as attention reads it: `length` positions in pages of 64, whatever memory holds them.
  * The address of element d of position s in head h:
  *     pages[s / 64] + h * head_stride + (s % 64) * row_stride + d * column_stride          (strides in elements)
@@ -27,6 +30,7 @@ struct sc_state_view {
     int64_t n_pages; /* capacity in pages */
     int64_t length; /* positions that hold data */
     int64_t head_stride, row_stride, column_stride;
+    enum sc_page_format format; /* other than SC_PAGE_AS_TYPE: keys lie [head][width][64], values [head][64][width] */
 };
 
 /* A state value: one view per row of the microbatch (SC_KIND_STATE). The pages belong to the rank's state pool. */

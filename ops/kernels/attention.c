@@ -11,9 +11,11 @@
 #endif
 
 #include "ops/kernels/attention_rows.h"
+#include "tensor/page.h"
 
 #define BLOCK SC_PAGE_ROWS
 #define TILE_ROWS 64 /* query rows in a part: enough to make up for turning a block of keys */
+#define FEW_ROWS 4 /* rows that do not make up for widening a block of words before the product */
 #define ALIGN 64
 
 /* Where a worker's scratch holds what; offsets in floats. */
@@ -174,53 +176,106 @@ static void turn_block(
     }
 }
 
-/* The block of keys from `key` on as f32 [width][64]: in place where the page is laid out so. */
-static const float *key_block(const struct job *job, const struct part *p, int64_t key)
+/* Keys or values as the product reads them: floats, or 16-bit words that it widens itself. */
+struct block {
+    const void *data;
+    int64_t stride; /* between rows */
+    void (*product)(const struct sc_gemm_tile *tile);
+};
+
+static struct block floats(const struct job *job, const float *data, int64_t stride)
+{
+    return (struct block){data, stride, job->kernels->gemm_tile};
+}
+
+static struct block words(const struct job *job, enum sc_type type, const uint16_t *data, int64_t stride)
+{
+    const struct sc_kernels *kernels = job->kernels;
+    return (struct block){data, stride, type == SC_F16 ? kernels->gemm_tile_f16 : kernels->gemm_tile_bf16};
+}
+
+/* to[i] = codes[i] * scale: with a scale for each when step is 1, else one for all. */
+static void widen_codes(const struct job *job, const uint8_t *codes, const void *scales, int step, int64_t n, float *to)
+{
+    const struct sc_byte_scale scale = {.scales = scales, .step = step, .is_signed = 1};
+    job->kernels->bytes_to_floats(codes, &scale, n, to);
+}
+
+/* A block of keys from a page of codes as f32 [width][64]. */
+static void key_codes(const struct job *job, const struct part *p, const uint8_t *head)
+{
+    for (int64_t d = 0; d < job->attention->qk_width; d++) {
+        const uint8_t *scales = head + sc_page_scale_at(p->keys, job->attention->qk_width, 0, d);
+        widen_codes(job, head + d * BLOCK, scales, 1, BLOCK, p->k + d * BLOCK);
+    }
+}
+
+static void value_codes(const struct job *job, const struct part *p, const uint8_t *head, int64_t row, float *to)
+{
+    const int64_t width = job->attention->v_width;
+    for (int64_t d = 0; d < width; d += SC_PAGE_CODES) {
+        const uint8_t *scale = head + sc_page_scale_at(p->values, width, row, d);
+        widen_codes(job, head + row * width + d, scale, 0, min64(SC_PAGE_CODES, width - d), to + d);
+    }
+}
+
+/* The block of keys from `key` on, [width][64]: in place where the page is laid out so and no wider than it is read. */
+static struct block key_block(const struct job *job, const struct part *p, int64_t key)
 {
     const struct sc_attention *a = job->attention;
     const struct sc_state_view *view = p->keys;
+    const enum sc_type type = sc_page_type(view->format, a->type);
     const int64_t at = p->kv_head * view->head_stride, n = min64(BLOCK, view->length - key);
     const void *page = view->pages[key / BLOCK];
     const bool ready = view->row_stride == 1 && view->column_stride == BLOCK;
-    if (a->type == SC_F32) {
-        const float *from = (const float *)page + at;
-        if (ready) {
-            return from;
+    if (type == SC_F32 && ready) {
+        return floats(job, (const float *)page + at, BLOCK);
+    }
+    if (type == SC_F32) {
+        turn_block((const float *)page + at, view->row_stride, view->column_stride, n, a->qk_width, p->k);
+    } else if (type == SC_I8) {
+        key_codes(job, p, (const uint8_t *)page + at);
+    } else if (ready && p->n_rows <= FEW_ROWS) {
+        return words(job, type, (const uint16_t *)page + at, BLOCK);
+    } else if (ready) {
+        widen(job->kernels, type, (const uint16_t *)page + at, p->k, BLOCK * a->qk_width);
+    } else {
+        for (int64_t j = 0; j < n; j++) {
+            const struct elements key_row = {type, page, at + j * view->row_stride, view->column_stride};
+            load_row(job, &key_row, a->qk_width, p->raw, p->wide + j * a->qk_width);
         }
-        turn_block(from, view->row_stride, view->column_stride, n, a->qk_width, p->k);
-        return p->k;
+        turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
     }
-    if (ready) {
-        widen(job->kernels, a->type, (const uint16_t *)page + at, p->k, BLOCK * a->qk_width);
-        return p->k;
-    }
-    for (int64_t j = 0; j < n; j++) {
-        const struct elements key_row = {a->type, page, at + j * view->row_stride, view->column_stride};
-        load_row(job, &key_row, a->qk_width, p->raw, p->wide + j * a->qk_width);
-    }
-    turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
-    return p->k;
+    return floats(job, p->k, BLOCK);
 }
 
-/* Rows [key, key + n) of one page of values as f32, *stride apart; a multiple of 16 columns can be read. */
-static const float *value_rows(const struct job *job, const struct part *p, int64_t key, int64_t n, int64_t *stride)
+/* Rows [key, key + n) of one page of values, for a product of n_rows; a multiple of 16 columns can be read. */
+static struct block value_rows(const struct job *job, const struct part *p, int64_t n_rows, int64_t key, int64_t n)
 {
     const struct sc_attention *a = job->attention;
     const struct sc_state_view *view = p->values;
+    const enum sc_type type = sc_page_type(view->format, a->v_type);
     const void *page = view->pages[key / BLOCK];
-    const int64_t at = p->kv_head * view->head_stride + key % BLOCK * view->row_stride;
-    if (a->v_type == SC_F32 && view->column_stride == 1 && view->row_stride != 0 && a->v_width % 16 == 0) {
-        *stride = view->row_stride;
-        return (const float *)page + at;
+    const int64_t stride = job->layout.v_stride, head = p->kv_head * view->head_stride;
+    const int64_t at = head + key % BLOCK * view->row_stride;
+    const bool ready = view->column_stride == 1 && view->row_stride != 0 && a->v_width % 16 == 0;
+    if (ready && type == SC_F32) {
+        return floats(job, (const float *)page + at, view->row_stride);
     }
-    *stride = job->layout.v_stride;
+    if (ready && type != SC_I8 && n_rows <= FEW_ROWS) {
+        return words(job, type, (const uint16_t *)page + at, view->row_stride);
+    }
     for (int64_t j = 0; j < n; j++) {
-        float *to = p->v + j * *stride;
-        const struct elements value_row = {a->v_type, page, at + j * view->row_stride, view->column_stride};
-        load_row(job, &value_row, a->v_width, p->raw, to);
-        memset(to + a->v_width, 0, (size_t)(*stride - a->v_width) * sizeof(float));
+        float *to = p->v + j * stride;
+        if (type == SC_I8) {
+            value_codes(job, p, (const uint8_t *)page + head, key % BLOCK + j, to);
+        } else {
+            const struct elements value_row = {type, page, at + j * view->row_stride, view->column_stride};
+            load_row(job, &value_row, a->v_width, p->raw, to);
+        }
+        memset(to + a->v_width, 0, (size_t)(stride - a->v_width) * sizeof(float));
     }
-    return p->v;
+    return floats(job, p->v, stride);
 }
 
 static void fill(float *x, int64_t n, float value)
@@ -352,18 +407,19 @@ static void all_scores(const struct job *job, const struct part *p)
         load_row(job, &query, a->qk_width, p->raw, p->q + r * a->qk_width);
     }
     for (int64_t key = p->from; key < p->to; key += BLOCK) {
+        const struct block keys = key_block(job, p, key);
         const struct sc_gemm_tile tile = {.m = p->n_rows,
             .k = a->qk_width,
             .panels = BLOCK / 16,
             .a = p->q,
             .a_stride = a->qk_width,
-            .b = key_block(job, p, key),
+            .b = keys.data,
             .panel_stride = 16,
-            .b_stride = BLOCK,
+            .b_stride = keys.stride,
             .c = p->scores + (key - p->from),
             .c_stride = job->layout.score_stride,
             .n = BLOCK};
-        job->kernels->gemm_tile(&tile);
+        keys.product(&tile);
     }
 }
 
@@ -374,21 +430,20 @@ static void mix(const struct job *job, const struct part *p, int64_t r, int64_t 
         return;
     }
     const int64_t width = job->layout.v_stride;
-    int64_t stride;
-    const float *values = value_rows(job, p, from, to - from, &stride);
+    const struct block values = value_rows(job, p, n_rows, from, to - from);
     const struct sc_gemm_tile tile = {.m = n_rows,
         .k = to - from,
         .panels = width / 16,
         .a = p->scores + r * job->layout.score_stride + (from - p->from),
         .a_stride = job->layout.score_stride,
-        .b = values,
+        .b = values.data,
         .panel_stride = 16,
-        .b_stride = stride,
+        .b_stride = values.stride,
         .c = p->acc + r * width,
         .c_stride = width,
         .n = width,
         .accumulate = 1};
-    job->kernels->gemm_tile(&tile);
+    values.product(&tile);
 }
 
 /* Keys [from, to) of one page for each row as far as it sees them: what it does not see may hold anything. */

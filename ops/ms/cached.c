@@ -56,6 +56,7 @@ static void dense_view(
 
 struct job {
     const struct sc_cached_attention *c;
+    const struct sc_kernels *kernels;
     struct sc_state_view *views; /* keys of all batch rows, then values */
 };
 
@@ -79,7 +80,7 @@ static void write_part(void *arg, int64_t part, int worker)
         rows.head_stride = c->past_room * width;
         rows.row_stride = width;
         rows.column_stride = 1;
-        sc_cache_write(view, 0, &rows);
+        sc_cache_write(job->kernels, view, 0, &rows);
     }
     const int64_t *strides = key ? c->k_strides : c->v_strides;
     rows.n = c->length[b] - c->start[b] < c->n_new ? c->length[b] - c->start[b] : c->n_new;
@@ -87,7 +88,7 @@ static void write_part(void *arg, int64_t part, int worker)
     rows.head_stride = strides[1];
     rows.row_stride = strides[2];
     rows.column_stride = strides[3];
-    sc_cache_write(view, c->start[b], &rows);
+    sc_cache_write(job->kernels, view, c->start[b], &rows);
 }
 
 void sc_cached_run(
@@ -107,7 +108,7 @@ void sc_cached_run(
         }
     }
     if (cached->state_k || cached->present_k) {
-        struct job job = {cached, views};
+        struct job job = {cached, kernels, views};
         sc_team_for(team, 2 * a.batch, write_part, &job);
     }
     for (int64_t i = 0; i < 2 * a.batch; i++) {

@@ -196,7 +196,7 @@ static void append_part(void *arg, int64_t part, int worker)
     const struct sc_tensor *t = sc_call_in(job->call, key ? SC_ATTENTION_K : SC_ATTENTION_V);
     const struct sc_state_view *view = &past->u.state->rows[part / 2];
     const struct sc_cache_rows rows = new_rows(t, job->s, key ? job->s->qk_width : job->s->v_width, part / 2);
-    sc_cache_write(view, view->length, &rows);
+    sc_cache_write(job->call->kernels, view, view->length, &rows);
 }
 
 static void use_past_states(const struct sc_call *call, const struct sc_attention_sizes *s, struct rooms *r)

@@ -13,8 +13,10 @@ struct sc_cache_rows {
     int64_t head_stride, row_stride, column_stride;
 };
 
-/* Writes the rows at positions start, start + 1, ... of the view, whose pages have room. The view's length stays. */
-void sc_cache_write(const struct sc_state_view *view, int64_t start, const struct sc_cache_rows *rows);
+/* Writes the rows at positions start, start + 1, ... of the view, whose pages have room, as its pages hold numbers. A row
+ * becomes what it becomes alone, whatever is written with it. The view's length stays. */
+void sc_cache_write(const struct sc_kernels *kernels, const struct sc_state_view *view, int64_t start,
+    const struct sc_cache_rows *rows);
 
 /* Fails with SC_LIMIT when positions start .. start + n - 1 do not fit row `row` of the state. */
 enum sc_status sc_cache_check_room(

@@ -118,7 +118,7 @@ static void write_paged(const struct sc_call *call)
             .head_stride = update->strides[1],
             .row_stride = update->strides[2],
             .column_stride = update->strides[3]};
-        sc_cache_write(&state->rows[b], index_at(indices, b), &rows);
+        sc_cache_write(call->kernels, &state->rows[b], index_at(indices, b), &rows);
     }
     call->out[0]->kind = SC_KIND_STATE;
     call->out[0]->u.state = call->in[0]->u.state;

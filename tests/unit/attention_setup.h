@@ -108,7 +108,8 @@ static void make_view(struct setup *s, const struct options *o, bool is_key, int
     const int64_t width = is_key ? o->qk_width : o->v_width, n_pages = (o->length + 63) / 64;
     struct sc_state_view *view = is_key ? &s->keys[b] : &s->values[b];
     void **pages = is_key ? s->key_pages[b] : s->value_pages[b];
-    *view = (struct sc_state_view){pages, n_pages, o->length, 0, width, 1};
+    *view = (struct sc_state_view){
+        .pages = pages, .n_pages = n_pages, .length = o->length, .row_stride = width, .column_stride = 1};
     view->head_stride = o->length * width;
     if (o->view == PAGED) {
         view->head_stride = 64 * width;
