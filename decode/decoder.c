@@ -146,6 +146,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
     SC_TRY(sc_decode_rewrite(decoder->model, NULL, &decoder->n_pairs, &decoder->pairs));
+    SC_TRY(sc_pairs_set_formats(decoder->pairs, decoder->n_pairs, &decoder->options.formats));
     decoder->logits = find_logits(graph);
     if (decoder->logits < 0) {
         return sc_fail(SC_UNSUPPORTED, "the model has no output 'logits': it does not generate text");

@@ -4,6 +4,7 @@
 #define SC_DECODE_DECODER_H
 
 #include "decode/feeds.h"
+#include "decode/pairs.h"
 #include "decode/request.h"
 #include "decode/state_file.h"
 
@@ -15,6 +16,7 @@ struct sc_decoder_options {
     int64_t context; /* positions; 0: as many as the model has tables and caches for, at most 4096 */
     int64_t usual_context; /* context 0: at most so many; 0: nothing is usual */
     int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
+    struct sc_cache_formats formats;
     /* Called once vocabulary and context are known and before weights are loaded: may refuse. NULL: nothing to say. */
     enum sc_status (*check)(void *arg, const struct sc_decoder *decoder);
     void *check_arg;

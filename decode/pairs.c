@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/page.h"
+
 struct sc_finder {
     struct sc_model *model;
     struct sc_graph *graph;
@@ -252,4 +254,24 @@ int sc_pairs_find_input(const struct sc_state_pair *pairs, int n, int value)
         }
     }
     return -1;
+}
+
+enum sc_status sc_pairs_set_formats(struct sc_state_pair *pairs, int n, const struct sc_cache_formats *formats)
+{
+    bool paged = false;
+    if (formats->keys == SC_PAGE_AS_TYPE && formats->values == SC_PAGE_AS_TYPE) {
+        return SC_OK;
+    }
+    for (int p = 0; p < n; p++) {
+        const enum sc_page_format format = pairs[p].keys ? formats->keys : formats->values;
+        if (pairs[p].kind != SC_STATE_PAGED) {
+            continue;
+        }
+        if (pairs[p].type == SC_F64) {
+            return sc_fail(SC_UNSUPPORTED, "-ctk, -ctv: caches of double cannot be kept in another type");
+        }
+        pairs[p].format = sc_page_type(format, pairs[p].type) == pairs[p].type ? SC_PAGE_AS_TYPE : format;
+        paged = true;
+    }
+    return paged ? SC_OK : sc_fail(SC_BAD_USAGE, "-ctk, -ctv: the model has no caches that are kept in pages");
 }

@@ -18,6 +18,15 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
  * for a text. An ordinary input, whether or not an output has its name. */
 bool sc_pairs_is_constant(const char *input);
 
+/* How pages of keys and of values hold numbers; SC_PAGE_AS_TYPE: as the model's tensors do. */
+struct sc_cache_formats {
+    enum sc_page_format keys, values;
+};
+
+/* Pages of the pairs will hold numbers so. SC_BAD_USAGE where a format is asked for and no pair has pages;
+ * SC_UNSUPPORTED where they hold doubles. */
+enum sc_status sc_pairs_set_formats(struct sc_state_pair *pairs, int n, const struct sc_cache_formats *formats);
+
 /* The pair that has this graph input, or -1. */
 int sc_pairs_find_input(const struct sc_state_pair *pairs, int n, int value);
 

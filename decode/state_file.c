@@ -80,7 +80,7 @@ static enum sc_status describe_state(const struct saver *saver, const struct sav
     SC_TRY(sc_json_add(states, NULL, false, &state));
     SC_TRY(sc_json_add_text(state, "input", graph->values[pair->in].name));
     SC_TRY(sc_json_add_text(state, "output", graph->values[pair->out].name));
-    SC_TRY(sc_json_add_text(state, "type", sc_type_name(saved->shape.type)));
+    SC_TRY(sc_json_add_text(state, "type", sc_state_type_name(pair)));
     SC_TRY(sc_json_add_int(state, "length", saved->length));
     SC_TRY(sc_json_add(state, "dims", true, &dims));
     for (int d = 0; d < saved->shape.rank; d++) {
@@ -215,10 +215,11 @@ static enum sc_status read_state(struct reader *reader, const struct sc_json *st
     if (saved->pair < 0) {
         return sc_fail(SC_BAD_INPUT, "'%s': state '%.200s' is not one of the model", file->path, in ? in : "");
     }
-    const enum sc_type want = reader->owner->pairs[saved->pair].type;
-    if (!type || strcmp(type, sc_type_name(want)) != 0) {
-        return sc_fail(SC_BAD_INPUT, "'%s': state '%s' is %.40s, the model's is %s", file->path, in, type ? type : "",
-            sc_type_name(want));
+    const struct sc_state_pair *pair = &reader->owner->pairs[saved->pair];
+    const enum sc_type want = sc_state_type(pair);
+    if (!type || strcmp(type, sc_state_type_name(pair)) != 0) {
+        return sc_fail(SC_BAD_INPUT, "'%s': state '%s' is %.40s, this run keeps it as %s%s", file->path, in,
+            type ? type : "", sc_state_type_name(pair), pair->kind == SC_STATE_PAGED ? ": -ctk, -ctv say how" : "");
     }
     if (!sc_json_is_array(list) || rank > SC_MAX_RANK) {
         return sc_fail(SC_BAD_INPUT, "'%s': state '%s' has no dims", file->path, in);

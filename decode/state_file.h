@@ -14,6 +14,7 @@
  *     digest              uint64, of the head (base/digest.h)
  *     for each state      its elements, dense, in the order of dims; then uint64, their digest
  *
+ * "type" is that of the tensors, or what a run kept them as: pages of "q8_0" are written as they are (runtime/state.h).
  * "model" is a digest of the model's graph, the sizes of its weights and samples of its files. `tokens` are those of the
  * text; states may hold fewer positions, by the token that was drawn last. */
 

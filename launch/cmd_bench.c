@@ -133,8 +133,9 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
 {
     const struct sc_options *options = bencher->app->options;
     describe_text(bencher);
-    struct sc_decoder_options decoder = {
-        .context = sc_bench_text_context(&bencher->text), .chunk = sc_options_int(options, "ubatch")};
+    struct sc_decoder_options decoder = {.context = sc_bench_text_context(&bencher->text),
+        .chunk = sc_options_int(options, "ubatch"),
+        .formats = sc_options_cache_formats(options)};
     sc_app_session_options(bencher->app, &decoder.session);
     decoder.session.n_slots = bencher->text.most_texts;
     SC_TRY(sc_decoder_open(bencher->app->world, bencher->model, &decoder, &bencher->decoder));

@@ -138,7 +138,7 @@ static int constant_states(const struct sc_graph *graph, bool tells)
     return n;
 }
 
-static enum sc_status print_pairs(struct sc_model *model)
+static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_formats *formats)
 {
     static const char *const kinds[] = {"paged, appended in place", "dense, made anew each step"};
     struct sc_state_pair *pairs;
@@ -147,18 +147,20 @@ static enum sc_status print_pairs(struct sc_model *model)
         printf("states\n  %s\n", sc_error_last()->text);
         return SC_OK;
     }
+    SC_TRY(sc_pairs_set_formats(pairs, n, formats));
     if (n > 0 || constant_states(model->graph, false) > 0) {
         printf("states\n");
     }
     for (int p = 0; p < n; p++) {
-        printf("  %s -> %s  (%s)\n", model->graph->values[pairs[p].in].name, model->graph->values[pairs[p].out].name,
-            kinds[pairs[p].kind]);
+        const char *as = pairs[p].format == SC_PAGE_AS_TYPE ? NULL : sc_state_type_name(&pairs[p]);
+        printf("  %s -> %s  (%s%s%s)\n", model->graph->values[pairs[p].in].name,
+            model->graph->values[pairs[p].out].name, kinds[pairs[p].kind], as ? ", kept as " : "", as ? as : "");
     }
     (void)constant_states(model->graph, true);
     return SC_OK;
 }
 
-static enum sc_status inspect(struct sc_model *model)
+static enum sc_status inspect(struct sc_model *model, const struct sc_cache_formats *formats)
 {
     struct sc_op_count *counts = NULL;
     int n = 0, capacity = 0;
@@ -168,7 +170,7 @@ static enum sc_status inspect(struct sc_model *model)
     SC_TRY(sc_pass_functions(model)); /* operators and states are those of what functions come to */
     enum sc_status status = count_operators(model->graph, &n, &capacity, &counts);
     if (status == SC_OK) {
-        status = print_pairs(model);
+        status = print_pairs(model, formats);
     }
     if (status == SC_OK) {
         const int missing = print_operators(n, counts);
@@ -190,10 +192,11 @@ static enum sc_status dump_sized(struct sc_model *model, const struct sc_sized *
     return sc_dump(model);
 }
 
-static enum sc_status inspect_sized(struct sc_model *model, struct sc_sized *sized)
+static enum sc_status inspect_sized(
+    struct sc_model *model, const struct sc_cache_formats *formats, struct sc_sized *sized)
 {
     sc_sized_show(sized, model->graph);
-    SC_TRY(inspect(model));
+    SC_TRY(inspect(model, formats));
     return sc_sized_print(sized);
 }
 
@@ -204,18 +207,19 @@ enum sc_status sc_command_inspect(struct sc_app *app)
     const char *path = sc_options_text(app->options, "model"), *const * dims;
     const bool dumps = sc_options_flag(app->options, "dump"), passes = sc_options_flag(app->options, "passes");
     const int n_dims = sc_options_list(app->options, "dim", &dims);
+    const struct sc_cache_formats formats = sc_options_cache_formats(app->options);
     if (passes && !dumps) {
         return sc_fail(SC_BAD_USAGE, "option '--passes' goes with --dump");
     }
     SC_TRY(sc_model_open(path, &model));
     enum sc_status status = SC_OK;
     if (n_dims == 0 && !passes) {
-        status = dumps ? sc_dump(model) : inspect(model);
+        status = dumps ? sc_dump(model) : inspect(model, &formats);
     } else {
-        status = sc_sized_open(path, n_dims, dims, &sized);
+        status = sc_sized_open(path, n_dims, dims, &formats, &sized);
     }
     if (status == SC_OK && (n_dims > 0 || passes)) {
-        status = dumps ? dump_sized(model, &sized, passes) : inspect_sized(model, &sized);
+        status = dumps ? dump_sized(model, &sized, passes) : inspect_sized(model, &formats, &sized);
     }
     sc_sized_release(&sized);
     sc_model_close(model);

@@ -6,6 +6,7 @@
 
 #include "decode/context.h"
 #include "decode/feeds.h"
+#include "decode/pairs.h"
 #include "decode/rewrite.h"
 #include "launch/app.h"
 #include "launch/dims.h"
@@ -162,6 +163,8 @@ static enum sc_status plan(struct sc_planner_run *run)
     const char *override = sc_options_text(options, "override");
     SC_TRY(override ? sc_pass_name_given(run->model->graph, override, given) : SC_OK);
     SC_TRY(sc_decode_rewrite(run->model, given, &run->n_pairs, &run->pairs));
+    const struct sc_cache_formats formats = sc_options_cache_formats(options);
+    SC_TRY(sc_pairs_set_formats(run->pairs, run->n_pairs, &formats));
     SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
     SC_TRY(input_facts(run, planning.context, &inputs));
     SC_TRY(sc_kernels_best(&planning.kernels));

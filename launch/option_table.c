@@ -6,6 +6,7 @@
 #define ALL ((1u << SC_N_COMMANDS) - 1)
 #define RUNS (BIT(RUN) | BIT(VERIFY) | BIT(GENERATE) | BIT(BENCH))
 #define CUTS (BIT(PLAN) | RUNS)
+#define SC_CACHE_TYPES "f32|f16|bf16|q8_0" /* in the order of enum sc_page_format */
 
 static const struct sc_command_row commands[SC_N_COMMANDS] = {
     [SC_COMMAND_INSPECT] = {"inspect", "MODEL", 1, 1, true, false, "show what a model holds",
@@ -94,6 +95,11 @@ static const struct sc_option_row options[] = {
         "tokens that a decoder's cache holds before; so does -d N"},
     {"kv-size", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(GENERATE),
         "rows that the caches of all requests have together; 0: -c for each of -np"},
+    {"cache-type-k", "ctk", NULL, SC_OPTION_CHOICE, SC_CACHE_TYPES, NULL, 0, 0,
+        BIT(INSPECT) | BIT(PLAN) | BIT(GENERATE) | BIT(BENCH),
+        "keep keys as this type, q8_0: 8 bits and a scale for 32; the text changes by it; by default the model's own"},
+    {"cache-type-v", "ctv", NULL, SC_OPTION_CHOICE, SC_CACHE_TYPES, NULL, 0, 0,
+        BIT(INSPECT) | BIT(PLAN) | BIT(GENERATE) | BIT(BENCH), "the same for values"},
     {"load-state", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
         "go on from a text that --save-state wrote, under any plan; -p is added to it"},
     {"save-state", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),

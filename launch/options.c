@@ -302,3 +302,16 @@ void sc_options_settings(const struct sc_options *options, struct sc_session_opt
         }
     }
 }
+
+/* The words of the choices are in the order of the formats, of which the first is for none. */
+struct sc_cache_formats sc_options_cache_formats(const struct sc_options *options)
+{
+    struct sc_cache_formats formats = {SC_PAGE_AS_TYPE, SC_PAGE_AS_TYPE};
+    if (sc_options_given(options, "cache-type-k")) {
+        formats.keys = (enum sc_page_format)(sc_options_choice(options, "cache-type-k") + SC_PAGE_F32);
+    }
+    if (sc_options_given(options, "cache-type-v")) {
+        formats.values = (enum sc_page_format)(sc_options_choice(options, "cache-type-v") + SC_PAGE_F32);
+    }
+    return formats;
+}

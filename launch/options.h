@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "decode/pairs.h"
 #include "runtime/settings.h"
 
 enum sc_command {
@@ -79,5 +80,8 @@ double sc_options_real(const struct sc_options *options, const char *name);
 const char *sc_options_text(const struct sc_options *options, const char *name); /* text or choice; NULL: none */
 int sc_options_choice(const struct sc_options *options, const char *name); /* index of the word in the row's argument */
 int sc_options_list(const struct sc_options *options, const char *name, const char *const **items); /* returns count */
+
+/* -ctk and -ctv. */
+struct sc_cache_formats sc_options_cache_formats(const struct sc_options *options);
 
 #endif

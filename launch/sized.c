@@ -31,7 +31,8 @@ static void set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64
     *context = longest >= 0 ? longest : *context;
 }
 
-static enum sc_status size(struct sc_sized *sized, int n_dims, const char *const *items)
+static enum sc_status size(
+    struct sc_sized *sized, int n_dims, const char *const *items, const struct sc_cache_formats *formats)
 {
     struct sc_model *model = sized->model;
     struct sc_state_pair *pairs;
@@ -43,6 +44,7 @@ static enum sc_status size(struct sc_sized *sized, int n_dims, const char *const
     SC_TRY(sc_dims_add_all(&dims, n_dims, items));
     SC_TRY(sc_kernels_best(&planning.kernels));
     SC_TRY(sc_decode_rewrite(model, NULL, &n_pairs, &pairs));
+    SC_TRY(sc_pairs_set_formats(pairs, n_pairs, formats));
     SC_TRY(sc_context_settle(model->graph, n_pairs, pairs, &planning.context));
     SC_TRY(sc_planning_mark_states(model, n_pairs, pairs, &sized->arena, &is_state));
     SC_TRY(sc_passes_run(model, planning.kernels));
@@ -56,11 +58,12 @@ static enum sc_status size(struct sc_sized *sized, int n_dims, const char *const
     return sc_dims_fill(&dims, &sized->arena, &sized->open_dims);
 }
 
-enum sc_status sc_sized_open(const char *path, int n_dims, const char *const *dims, struct sc_sized *sized)
+enum sc_status sc_sized_open(const char *path, int n_dims, const char *const *dims,
+    const struct sc_cache_formats *formats, struct sc_sized *sized)
 {
     *sized = (struct sc_sized){0};
     SC_TRY(sc_model_open(path, &sized->model));
-    return size(sized, n_dims, dims);
+    return size(sized, n_dims, dims, formats);
 }
 
 void sc_sized_release(struct sc_sized *sized)

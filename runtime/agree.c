@@ -15,6 +15,7 @@ struct sc_handshake {
     uint64_t fingerprint;
     int64_t context, seed, n_pages;
     int32_t n_slots, n_pairs, blas, has_tail;
+    int32_t key_format, value_format; /* of pages, the same in all of a kind */
 };
 
 static void fill_handshake(const struct sc_session *session, struct sc_handshake *mine)
@@ -30,6 +31,9 @@ static void fill_handshake(const struct sc_session *session, struct sc_handshake
     mine->n_pairs = options->n_pairs;
     mine->blas = options->blas;
     mine->has_tail = options->tail != NULL;
+    for (int p = 0; p < options->n_pairs; p++) {
+        *(options->pairs[p].keys ? &mine->key_format : &mine->value_format) |= (int32_t)options->pairs[p].format;
+    }
 }
 
 static enum sc_status compare(const struct sc_handshake *first, const struct sc_handshake *mine)
@@ -40,6 +44,8 @@ static enum sc_status compare(const struct sc_handshake *first, const struct sc_
     } numbers[] = {{"--ctx", first->context, mine->context}, {"--seed", first->seed, mine->seed},
         {"slots", first->n_slots, mine->n_slots}, {"pages", first->n_pages, mine->n_pages},
         {"state pairs", first->n_pairs, mine->n_pairs}, {"--gemm blas", first->blas, mine->blas},
+        {"the format of keys (-ctk)", first->key_format, mine->key_format},
+        {"the format of values (-ctv)", first->value_format, mine->value_format},
         {"the way of outputs", first->has_tail, mine->has_tail}};
     if (memcmp(first->version, mine->version, sizeof first->version) != 0) {
         return sc_fail(SC_BAD_USAGE, "this rank runs version %s, rank 0 runs %.31s", mine->version, first->version);

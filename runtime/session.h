@@ -137,7 +137,8 @@ enum sc_status sc_session_check_plan(struct sc_session *session, const char *pla
 
 /* Rank 0, while the others serve and no microbatch of the slot is in flight. What a slot holds of a pair (an index of
  * options.pairs), wherever it lies: the dense tensor that the model's file declares, [1, heads, length, width] where it is
- * kept in pages, read and written in order, in pieces of any size. To write a slot: drop it, then for each pair expect,
+ * kept in pages, read and written in order, in pieces of any size; runtime/state.h says what it is where pages hold other
+ * numbers than the model's. To write a slot: drop it, then for each pair expect,
  * then write all elements. Memory here does not grow with the state. Errors are those of runtime/state.h, and the session
  * goes on after them. */
 enum sc_status sc_session_state_shape(

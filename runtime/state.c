@@ -5,10 +5,21 @@
 #include <string.h>
 
 #include "runtime/state_store.h"
+#include "tensor/page.h"
+
+enum sc_type sc_state_type(const struct sc_state_pair *pair)
+{
+    return sc_page_type(pair->format, pair->type);
+}
+
+const char *sc_state_type_name(const struct sc_state_pair *pair)
+{
+    return sc_page_name(pair->format, pair->type);
+}
 
 int64_t sc_state_page_bytes(const struct sc_state_pair *pair)
 {
-    return pair->heads * pair->width * SC_PAGE_ROWS * (int64_t)sc_type_bytes(pair->type);
+    return pair->heads * sc_page_row_bytes(pair->format, pair->type, pair->width) * SC_PAGE_ROWS;
 }
 
 int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context)
@@ -89,7 +100,9 @@ static enum sc_status make_views(struct sc_state_store *store, int p)
             return SC_NO_MEMORY;
         }
         view->n_pages = n_pages;
-        view->head_stride = pair->width * SC_PAGE_ROWS;
+        const int64_t head = sc_page_row_bytes(pair->format, pair->type, pair->width) * SC_PAGE_ROWS;
+        view->format = pair->format;
+        view->head_stride = head / (int64_t)sc_type_bytes(sc_state_type(pair));
         view->row_stride = pair->keys ? 1 : pair->width;
         view->column_stride = pair->keys ? SC_PAGE_ROWS : 1;
     }

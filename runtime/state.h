@@ -21,6 +21,7 @@ struct sc_state_pair {
     int64_t heads, width; /* paged */
     int64_t capacity; /* positions that the graph itself allows; 0: as many as asked for */
     bool keys; /* paged: pages are [head][width][64], as the attention routine reads keys; else [head][64][width] */
+    enum sc_page_format format; /* paged: how pages hold numbers (tensor/page.h) */
     int rank; /* dense: dims of the empty state; a dim that grows is 0, the batch is 1 */
     int64_t dims[SC_MAX_RANK];
 };
@@ -72,7 +73,10 @@ void sc_state_cut(struct sc_state_store *store, int pair, const struct sc_row *r
 
 /* A slot's state from outside of a run: saved, loaded, given by a caller. It is the dense tensor that the model's file
  * declares, [1, heads, length, width] for a paged pair, read and written in pieces; SC_BAD_INPUT for a slot or elements out
- * of range. */
+ * of range. Where pages have a format of their own it is what they hold: the same dims of the format's type, and of q8_0
+ * [1, heads, length, bytes of a row]: codes, then scales. */
+enum sc_type sc_state_type(const struct sc_state_pair *pair); /* of that tensor */
+const char *sc_state_type_name(const struct sc_state_pair *pair); /* what it stands for: "float", "q8_0" */
 int64_t sc_state_length(const struct sc_state_store *store, int pair, int slot); /* positions */
 enum sc_status sc_state_shape(const struct sc_state_store *store, int pair, int slot, struct sc_tensor *shape);
 enum sc_status sc_state_read(const struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, void *to);

@@ -5,10 +5,23 @@
 
 #include "ops/infer.h"
 #include "runtime/state_store.h"
+#include "tensor/page.h"
 
 int64_t sc_state_length(const struct sc_state_store *store, int p, int slot)
 {
     return store->lengths[p * store->options.n_slots + slot];
+}
+
+/* Columns of a row as it is read and written. */
+static int64_t row_elements(const struct sc_state_pair *pair)
+{
+    return sc_page_row_bytes(pair->format, pair->type, pair->width) / (int64_t)sc_type_bytes(sc_state_type(pair));
+}
+
+static void paged_shape(const struct sc_state_pair *pair, int64_t length, struct sc_tensor *shape)
+{
+    const int64_t dims[] = {1, pair->heads, length, row_elements(pair)};
+    sc_tensor_init(shape, sc_state_type(pair), 4, dims);
 }
 
 enum sc_status sc_state_shape(const struct sc_state_store *store, int p, int slot, struct sc_tensor *shape)
@@ -17,8 +30,7 @@ enum sc_status sc_state_shape(const struct sc_state_store *store, int p, int slo
     SC_TRY(sc_state_check_slot(store, slot));
     const int64_t length = sc_state_length(store, p, slot);
     if (pair->kind == SC_STATE_PAGED) {
-        const int64_t dims[] = {1, pair->heads, length, pair->width};
-        sc_tensor_init(shape, pair->type, 4, dims);
+        paged_shape(pair, length, shape);
         return SC_OK;
     }
     const struct sc_tensor *held = &store->dense[p * store->options.n_slots + slot].value.u.tensor;
@@ -34,19 +46,27 @@ enum sc_status sc_state_shape(const struct sc_state_store *store, int p, int slo
 struct place {
     char *first;
     size_t stride;
-    int64_t n; /* up to the end of the row */
+    int64_t n; /* that lie so; the row may go on elsewhere */
 };
 
 static struct place find(const struct sc_state_store *store, int p, int slot, int64_t at)
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     const struct sc_state_view *view = &store->views[p * store->options.n_slots + slot];
-    const int64_t length = sc_state_length(store, p, slot), row = at / pair->width, column = at % pair->width;
-    const int64_t head = row / length, position = row % length;
-    const size_t bytes = sc_type_bytes(pair->type);
-    const int64_t offset =
-        head * view->head_stride + position % SC_PAGE_ROWS * view->row_stride + column * view->column_stride;
-    return (struct place){.first = (char *)view->pages[position / SC_PAGE_ROWS] + (size_t)offset * bytes,
+    const int64_t length = sc_state_length(store, p, slot), elements = row_elements(pair);
+    const int64_t row = at / elements, column = at % elements, head = row / length, position = row % length;
+    const size_t bytes = sc_type_bytes(sc_state_type(pair));
+    char *part = (char *)view->pages[position / SC_PAGE_ROWS] + (size_t)(head * view->head_stride) * bytes;
+    if (column >= pair->width) { /* a byte of a scale */
+        const int64_t scale = (column - pair->width) / (int64_t)sizeof(float),
+                      byte = (column - pair->width) % (int64_t)sizeof(float);
+        return (struct place){
+            .first = part + sc_page_scale_at(view, pair->width, position % SC_PAGE_ROWS, scale * SC_PAGE_CODES) + byte,
+            .stride = 1,
+            .n = (int64_t)sizeof(float) - byte};
+    }
+    const int64_t offset = position % SC_PAGE_ROWS * view->row_stride + column * view->column_stride;
+    return (struct place){.first = part + (size_t)offset * bytes,
         .stride = (size_t)view->column_stride * bytes,
         .n = pair->width - column};
 }
@@ -66,7 +86,7 @@ static enum sc_status copy(
     const struct sc_state_store *store, int p, int slot, int64_t at, int64_t n, char *to, const char *from)
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
-    const size_t bytes = sc_type_bytes(pair->type);
+    const size_t bytes = sc_type_bytes(sc_state_type(pair));
     SC_TRY(check_range(store, p, slot, at, n));
     if (pair->kind == SC_STATE_DENSE) {
         char *held = store->dense[p * store->options.n_slots + slot].memory;
@@ -147,10 +167,10 @@ enum sc_status sc_state_expect(
     if (pair->kind == SC_STATE_DENSE) {
         SC_TRY(expect_dense(store, p, slot, shape));
     } else {
-        const int64_t dims[] = {1, pair->heads, length, pair->width};
         struct sc_tensor want;
-        sc_tensor_init(&want, pair->type, 4, dims);
-        if (shape->type != want.type || shape->rank != 4 || memcmp(shape->dims, dims, sizeof dims) != 0) {
+        paged_shape(pair, length, &want);
+        if (shape->type != want.type || shape->rank != 4 ||
+            memcmp(shape->dims, want.dims, 4 * sizeof *want.dims) != 0) {
             return refuse(shape, &want);
         }
         SC_TRY(sc_pages_write(store->table, slot, 0, length));

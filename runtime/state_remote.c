@@ -80,7 +80,7 @@ static enum sc_status perform(struct sc_session *session, struct question *quest
 
 static size_t element_bytes(const struct sc_session *session, int pair)
 {
-    return sc_type_bytes(session->options.pairs[pair].type);
+    return sc_type_bytes(sc_state_type(&session->options.pairs[pair]));
 }
 
 static int64_t most_elements(const struct sc_session *session, int pair)
@@ -276,7 +276,7 @@ enum sc_status sc_session_state_shape(
     struct sc_session *session, int pair, int slot, struct sc_tensor *shape, int64_t *length)
 {
     const struct sc_state_pair *empty = &session->options.pairs[pair];
-    struct question question = {.what = SHAPE, .pair = pair, .slot = slot, .type = empty->type};
+    struct question question = {.what = SHAPE, .pair = pair, .slot = slot, .type = sc_state_type(empty)};
     SC_TRY(ask(session, &question));
     if (question.rank < 0 || question.rank > SC_MAX_RANK) {
         return sc_fail(SC_PEER, "rank %d has a state of rank %d", owner_of(session, pair), question.rank);

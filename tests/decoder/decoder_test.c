@@ -2,7 +2,7 @@
  * One decoder against recorded logits, and against itself: every cut, thread count and prompt chunk gives the same
  * bits.
  *
- * usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER */
+ * usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER [TOLERANCE [TYPE]]   TYPE: of caches, f16, bf16 or q8_0 */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -114,18 +114,25 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
                                      : sc_fail(SC_INTERNAL, "%d steps of %d", (int)run->step, (int)run->n_steps);
 }
 
+/* What is run: a model, with its caches kept so. */
+struct subject {
+    const char *model;
+    struct sc_cache_formats formats;
+};
+
 struct config {
     int n_ranks, n_stages, n_threads, chunk, n_slots;
     bool random;
     uint64_t seed;
 };
 
-static enum sc_status run_config(const char *model, const struct config *config,
+static enum sc_status run_config(const struct subject *subject, const struct config *config,
     enum sc_status (*how)(void *arg, struct sc_decoder *decoder), struct run *run, int *n_stages)
 {
     struct sc_ranks ranks = {.n = config->n_ranks,
-        .model = model,
+        .model = subject->model,
         .options = {.chunk = config->chunk,
+            .formats = subject->formats,
             .session = {.n_stages = config->n_stages,
                 .n_threads = config->n_threads,
                 .n_slots = config->n_slots,
@@ -157,7 +164,7 @@ static void tell(struct counts *counts, bool good, const char *name, const char 
 }
 
 static void test_recorded(
-    const char *model, const struct sc_reference *reference, double tolerance, struct counts *counts)
+    const struct subject *subject, const struct sc_reference *reference, double tolerance, struct counts *counts)
 {
     double worst = 0;
     for (int p = 0; p < reference->n_prompts; p++) {
@@ -168,7 +175,7 @@ static void test_recorded(
             .n_steps = reference->prompts[p].n_steps};
         int n_stages;
         char name[64], why[256];
-        const enum sc_status status = run_config(model, &config, drive, &run, &n_stages);
+        const enum sc_status status = run_config(subject, &config, drive, &run, &n_stages);
         snprintf(name, sizeof name, "recorded_prompt_%d", p);
         snprintf(why, sizeof why, "%.120s; worst logit off by %.3g, %" PRId64 " wrong tokens in %" PRId64 " steps",
             status == SC_OK ? "" : sc_error_last()->text, run.worst, run.wrong_tokens, run.n_steps);
@@ -196,7 +203,7 @@ static struct sc_reference_prompt long_prompt(const struct sc_reference *referen
     return made;
 }
 
-static void test_bits(const char *model, const struct sc_reference *reference, struct counts *counts)
+static void test_bits(const struct subject *subject, const struct sc_reference *reference, struct counts *counts)
 {
     struct sc_arena arena = {0};
     const struct sc_reference_prompt prompt = long_prompt(reference, &arena);
@@ -233,7 +240,7 @@ static void test_bits(const char *model, const struct sc_reference *reference, s
             .n_others = configs[i].n_slots > 1 ? SC_MOST_OTHERS : 0};
         int n_stages = 0;
         char name[96], why[256];
-        const enum sc_status status = run_config(model, &configs[i], drive, &run, &n_stages);
+        const enum sc_status status = run_config(subject, &configs[i], drive, &run, &n_stages);
         snprintf(name, sizeof name, "bits_ranks_%d_pp_%d_t_%d_ub_%d_np_%d%s%d", configs[i].n_ranks, configs[i].n_stages,
             configs[i].n_threads, configs[i].chunk, configs[i].n_slots, configs[i].random ? "_random_" : "_",
             (int)configs[i].seed);
@@ -332,7 +339,7 @@ static enum sc_status drive_moves(void *arg, struct sc_decoder *decoder)
 }
 
 /* Saved under a random plan and loaded under another cut; and begun whole, then moved to that random plan. */
-static void test_moves(const char *model, const struct sc_reference *reference, struct counts *counts)
+static void test_moves(const struct subject *subject, const struct sc_reference *reference, struct counts *counts)
 {
     struct sc_arena arena = {0};
     const struct sc_reference_prompt prompt = long_prompt(reference, &arena);
@@ -343,7 +350,7 @@ static void test_moves(const char *model, const struct sc_reference *reference, 
     int n_stages;
     snprintf(plan, sizeof plan, "/tmp/sc_moves_%d.json", (int)getpid());
     snprintf(state, sizeof state, "/tmp/sc_moves_%d.state", (int)getpid());
-    tell(counts, want && run_config(model, &whole, drive, &first, &n_stages) == SC_OK, "moves", "does not run");
+    tell(counts, want && run_config(subject, &whole, drive, &first, &n_stages) == SC_OK, "moves", "does not run");
     for (int way = 0; way < 6; way++) {
         const int n_ranks = 2 + way % 3;
         const struct config random = {
@@ -353,8 +360,8 @@ static void test_moves(const char *model, const struct sc_reference *reference, 
         struct run save = {.prompt = &prompt, .n_steps = SC_MOVE_STEPS, .plan = plan, .state = state};
         struct run on = {
             .prompt = &prompt, .n_steps = SC_BITS_STEPS, .want = want, .plan = plan, .state = way < 3 ? state : NULL};
-        enum sc_status status = run_config(model, &random, drive_save, &save, &n_stages);
-        status = status == SC_OK ? run_config(model, &other, drive_moves, &on, &n_stages) : status;
+        enum sc_status status = run_config(subject, &random, drive_save, &save, &n_stages);
+        status = status == SC_OK ? run_config(subject, &other, drive_moves, &on, &n_stages) : status;
         char name[64], why[256];
         snprintf(name, sizeof name, "%s_%d", way < 3 ? "bits_loaded" : "bits_moved", way);
         snprintf(why, sizeof why, "%.120s; %" PRId64 " rows differ after %" PRId64,
@@ -366,22 +373,37 @@ static void test_moves(const char *model, const struct sc_reference *reference, 
     sc_arena_release(&arena);
 }
 
+/* false: no such type. */
+static bool read_formats(const char *type, struct sc_cache_formats *formats)
+{
+    static const char *const names[] = {
+        [SC_PAGE_F32] = "f32", [SC_PAGE_F16] = "f16", [SC_PAGE_BF16] = "bf16", [SC_PAGE_Q8_0] = "q8_0"};
+    for (int f = SC_PAGE_F32; f <= SC_PAGE_Q8_0; f++) {
+        if (strcmp(type, names[f]) == 0) {
+            formats->keys = formats->values = (enum sc_page_format)f;
+            return true;
+        }
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct sc_arena arena = {0};
     struct sc_reference reference;
     struct counts counts = {0, 0};
-    if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER [TOLERANCE]\n");
+    struct subject subject = {.model = argv[1]};
+    if (argc < 3 || argc > 5 || (argc == 5 && !read_formats(argv[4], &subject.formats))) {
+        fprintf(stderr, "usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER [TOLERANCE [TYPE]]\n");
         return 2;
     }
     if (sc_reference_read(argv[2], &arena, &reference) != SC_OK) {
         fprintf(stderr, "decoder_test: %s\n", sc_error_last()->text);
         return 2;
     }
-    test_recorded(argv[1], &reference, argc == 4 ? strtod(argv[3], NULL) : SC_LOGIT_TOLERANCE, &counts);
-    test_bits(argv[1], &reference, &counts);
-    test_moves(argv[1], &reference, &counts);
+    test_recorded(&subject, &reference, argc >= 4 ? strtod(argv[3], NULL) : SC_LOGIT_TOLERANCE, &counts);
+    test_bits(&subject, &reference, &counts);
+    test_moves(&subject, &reference, &counts);
     sc_arena_release(&arena);
     printf("%d passed, %d failed\n", counts.passed, counts.failed);
     return counts.failed != 0;

@@ -32,6 +32,7 @@ struct session_case {
     int n_ranks;
     const char *path, *paths[SESSION_RANKS];
     struct sc_session_options options;
+    struct sc_cache_formats formats;
     void (*vary)(int rank, struct sc_session_options *options); /* NULL: the same everywhere */
     struct session_rank ranks[SESSION_RANKS];
 };
@@ -45,6 +46,7 @@ static inline enum sc_status session_open_rank(struct session_rank *rank)
     options.log.fd = -1;
     SC_TRY(sc_session_open_model(rank->world, path, &options.log, &rank->model));
     SC_TRY(sc_world_agree(rank->world, sc_pairs_find(rank->model, &options.n_pairs, &pairs)));
+    SC_TRY(sc_world_agree(rank->world, sc_pairs_set_formats(pairs, options.n_pairs, &c->formats)));
     options.pairs = pairs;
     options.pin = -1;
     options.n_threads = options.n_threads ? options.n_threads : 1;

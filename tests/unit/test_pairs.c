@@ -184,6 +184,23 @@ static void a_model_without_states_has_no_pairs(void **state)
     sc_model_close(model);
 }
 
+static void pages_take_the_formats_of_keys_and_values(void **state)
+{
+    (void)state;
+    struct sc_state_pair pairs[] = {{.kind = SC_STATE_PAGED, .type = SC_F32, .keys = true},
+        {.kind = SC_STATE_PAGED, .type = SC_F16}, {.kind = SC_STATE_DENSE, .type = SC_F64, .keys = true}};
+    struct sc_cache_formats formats = {.keys = SC_PAGE_Q8_0, .values = SC_PAGE_F16};
+    assert_ok(sc_pairs_set_formats(pairs, 3, &formats));
+    assert_int_equal(pairs[0].format, SC_PAGE_Q8_0);
+    assert_int_equal(pairs[1].format, SC_PAGE_AS_TYPE); /* they are float16 anyway */
+    assert_int_equal(pairs[2].format, SC_PAGE_AS_TYPE);
+    assert_fails(SC_BAD_USAGE, "no caches that are kept in pages", sc_pairs_set_formats(pairs + 2, 1, &formats));
+    pairs[2].kind = SC_STATE_PAGED;
+    assert_fails(SC_UNSUPPORTED, "caches of double", sc_pairs_set_formats(pairs, 3, &formats));
+    formats = (struct sc_cache_formats){0};
+    assert_ok(sc_pairs_set_formats(pairs, 0, &formats));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_state_without_its_output_is_refused),
         cmocka_unit_test(a_continuation_of_another_type_is_refused),
         cmocka_unit_test(a_model_without_states_has_no_pairs),
+        cmocka_unit_test(pages_take_the_formats_of_keys_and_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

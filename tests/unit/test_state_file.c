@@ -204,6 +204,36 @@ static void a_state_of_another_model_is_refused(void **state)
     sc_model_close(other);
 }
 
+/* Caches of another type than the file's, either way; the same type goes on bit for bit (tests/decoder). */
+static void caches_of_another_type_are_refused(void **state)
+{
+    (void)state;
+    struct sc_state_pair *pairs = malloc((size_t)owner.n_pairs * sizeof *pairs);
+    struct sc_state_owner narrow = owner;
+    struct sc_state_file *file;
+    assert_non_null(pairs);
+    memcpy(pairs, owner.pairs, (size_t)owner.n_pairs * sizeof *pairs);
+    const struct sc_cache_formats formats = {.keys = SC_PAGE_Q8_0, .values = SC_PAGE_F16};
+    assert_ok(sc_pairs_set_formats(pairs, owner.n_pairs, &formats));
+    narrow.pairs = pairs;
+    write_content(content, n_content);
+    assert_fails(SC_BAD_INPUT, "is float, this run keeps it as q8_0: -ctk, -ctv say how",
+        sc_state_file_open(path, &narrow, &file));
+    struct session_case c = {.n_ranks = 2,
+        .path = SHAKESPEARE,
+        .formats = formats,
+        .options = {.n_stages = 2, .n_threads = 1, .n_slots = 8, .context = 200}};
+    const struct sc_state_owner wide = owner;
+    assert_ok(session_open(&c));
+    run_row(&c, 0, 0, LENGTH, NULL);
+    owner = narrow;
+    save(&c);
+    session_close(&c);
+    owner = wide;
+    expect_refusal(SC_BAD_INPUT, "is q8_0, this run keeps it as float: -ctk, -ctv say how");
+    free(pairs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_damaged_state_leaves_the_slot_empty),
         cmocka_unit_test(a_context_that_is_too_small_is_said),
         cmocka_unit_test(a_state_of_another_model_is_refused),
+        cmocka_unit_test(caches_of_another_type_are_refused),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }
