@@ -4,11 +4,25 @@
  * the whole past is valid. */
 #include "ops/ms/group_query.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ops/infer.h"
 #include "ops/nn/cache.h"
 #include "ops/shape/shape.h"
+
+static enum sc_status read_epsilons(const struct sc_graph *graph, const struct sc_node *node, struct sc_gqa_params *p)
+{
+    float both;
+    SC_TRY(sc_node_float(node, "qk_norm_epsilon", 1e-6F, &both));
+    SC_TRY(sc_node_float(node, "q_norm_epsilon", both, &p->q_epsilon));
+    SC_TRY(sc_node_float(node, "k_norm_epsilon", both, &p->k_epsilon));
+    if (!(p->q_epsilon > 0 && p->k_epsilon > 0 && p->q_epsilon < INFINITY && p->k_epsilon < INFINITY)) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "the norms of heads have epsilons %g and %g, want positive ones",
+            (double)p->q_epsilon, (double)p->k_epsilon);
+    }
+    return SC_OK;
+}
 
 static enum sc_status params_gqa(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
@@ -27,6 +41,7 @@ static enum sc_status params_gqa(
     SC_TRY(sc_node_int(node, "sliding_window_cache", 0, &p->evicts));
     SC_TRY(sc_node_float(node, "scale", 0.0F, &p->scale));
     SC_TRY(sc_node_float(node, "softcap", 0.0F, &p->softcap));
+    SC_TRY(read_epsilons(graph, node, p));
     SC_TRY(sc_node_text(node, "k_quant_type", "NONE", &quantised[0]));
     SC_TRY(sc_node_text(node, "v_quant_type", "NONE", &quantised[1]));
     if (p->q_heads < 1 || p->kv_heads < 1 || p->q_heads % p->kv_heads != 0 || p->softcap < 0) {
@@ -53,12 +68,8 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_gqa_siz
     const struct sc_fact *past = sc_infer_in(infer, SC_GQA_PAST_K);
     const struct sc_fact *total = sc_infer_in(infer, SC_GQA_TOTAL);
     *s = (struct sc_gqa_sizes){.total = SC_DIM_UNKNOWN, .packed = !sc_infer_in(infer, SC_GQA_KEY)};
-    for (int i = SC_GQA_K_SCALE; i < SC_GQA_N_IN; i++) {
-        static const char *const names[] = {"k_scale", "v_scale", "q_norm_weight", "k_norm_weight", "query_seqlens"};
-        if (sc_infer_in(infer, i)) {
-            return sc_node_fail(
-                infer->graph, infer->node, SC_UNSUPPORTED, "%s is not supported", names[i - SC_GQA_K_SCALE]);
-        }
+    if (sc_infer_in(infer, SC_GQA_K_SCALE) || sc_infer_in(infer, SC_GQA_V_SCALE)) {
+        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "k_scale and v_scale are not supported");
     }
     if (query->rank >= 0 && query->rank != 3) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "query has rank %d, want 3", query->rank);
@@ -107,6 +118,23 @@ static enum sc_status check_dims(const struct sc_infer *infer, int input, int ra
     return SC_OK;
 }
 
+/* query_seqlens counts the rows of a chunk, which goes on in a cache. */
+static enum sc_status check_chunk(const struct sc_infer *infer, const struct sc_gqa_sizes *s)
+{
+    const struct sc_gqa_params *p = infer->params;
+    if (!sc_infer_in(infer, SC_GQA_QUERY_LENGTHS)) {
+        return SC_OK;
+    }
+    if (s->resident) {
+        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "query_seqlens of a resident cache");
+    }
+    if (!p->causal || !sc_infer_in(infer, SC_GQA_PAST_K) || !sc_infer_in(infer, SC_GQA_SEQLENS)) {
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_MODEL, "query_seqlens without past_key, seqlens_k or causal attention");
+    }
+    return sc_infer_want(infer, SC_GQA_QUERY_LENGTHS, "query_seqlens", 1, &s->batch);
+}
+
 static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc_gqa_sizes *s)
 {
     const struct sc_gqa_params *p = infer->params;
@@ -118,6 +146,12 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
     SC_TRY(check_dims(infer, SC_GQA_PAST_K, 4, cache));
     SC_TRY(check_dims(infer, SC_GQA_PAST_V, 4, cache));
     SC_TRY(check_dims(infer, SC_GQA_SINK, 1, &p->q_heads));
+    SC_TRY(sc_infer_want(infer, SC_GQA_Q_NORM, "q_norm_weight", 1, &s->width));
+    SC_TRY(sc_infer_want(infer, SC_GQA_K_NORM, "k_norm_weight", 1, &s->width));
+    SC_TRY(check_chunk(infer, s));
+    if (!sc_infer_in(infer, SC_GQA_Q_NORM) != !sc_infer_in(infer, SC_GQA_K_NORM)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "q_norm_weight and k_norm_weight come together");
+    }
     for (int i = 0; i < 2; i++) {
         const struct sc_fact *angles = sc_infer_in(infer, SC_GQA_COS + i);
         if (p->rotary && !angles) {
@@ -130,6 +164,13 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
         }
     }
     const struct sc_fact *past[2] = {sc_infer_in(infer, SC_GQA_PAST_K), sc_infer_in(infer, SC_GQA_PAST_V)};
+    const enum sc_type type = infer->in[SC_GQA_QUERY]->type;
+    for (int i = 0; i < 2; i++) {
+        if (past[i] && past[i]->kind == SC_KIND_TENSOR && past[i]->type != SC_TYPE_NONE && past[i]->type != type) {
+            return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input %d is of %s, query of %s",
+                SC_GQA_PAST_K + i, sc_type_name(past[i]->type), sc_type_name(type));
+        }
+    }
     if (!past[0] != !past[1] || (past[0] && past[0]->kind != past[1]->kind) ||
         s->packed != !sc_infer_in(infer, SC_GQA_VALUE)) {
         return sc_node_fail(
@@ -212,14 +253,34 @@ void sc_gqa_span(const struct sc_call *call, const struct sc_gqa_sizes *s, int64
         *length = s->total;
         return;
     }
+    const struct sc_tensor *counts = sc_call_in(call, SC_GQA_QUERY_LENGTHS);
     *length = sc_index_at(sc_call_in(call, SC_GQA_SEQLENS), b) + 1;
-    *start = s->total == s->n ? 0 : *length - s->n;
+    *start = counts ? *length - sc_index_at(counts, b) : s->total == s->n ? 0 : *length - s->n;
+}
+
+/* The rows of a chunk that count, and room for all of it. */
+static enum sc_status check_count(const struct sc_call *call, const struct sc_gqa_sizes *s, int64_t b)
+{
+    const struct sc_tensor *counts = sc_call_in(call, SC_GQA_QUERY_LENGTHS);
+    if (!counts) {
+        return SC_OK;
+    }
+    int64_t start, length;
+    sc_gqa_span(call, s, b, &start, &length);
+    const int64_t count = length - start, room = s->past > s->total ? s->past : s->total;
+    if (count < 0 || count > s->n || count > length || length < 1 || start + s->n > room) {
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
+            "query_seqlens is %lld in batch row %lld, of %lld rows, with seqlens_k %lld and room for %lld",
+            (long long)count, (long long)b, (long long)s->n, (long long)length - 1, (long long)room);
+    }
+    return SC_OK;
 }
 
 static enum sc_status check_span(const struct sc_call *call, const struct sc_gqa_sizes *s, int64_t b)
 {
     const struct sc_gqa_params *p = call->params;
     int64_t start, length;
+    SC_TRY(check_count(call, s, b));
     sc_gqa_span(call, s, b, &start, &length);
     if (s->resident) {
         SC_TRY(sc_cache_check_room(call, call->in[SC_GQA_PAST_K]->u.state, (int)b, start, s->n));
@@ -244,7 +305,8 @@ static enum sc_status check_span(const struct sc_call *call, const struct sc_gqa
     if (!p->rotary) {
         return SC_OK;
     }
-    for (int64_t i = 0; i < s->n; i++) {
+    const int64_t n = sc_call_in(call, SC_GQA_QUERY_LENGTHS) ? length - start : s->n; /* others are padding */
+    for (int64_t i = 0; i < n; i++) {
         const int64_t at = positions ? sc_index_at(positions, b * s->n + i) : start + i;
         const int64_t rows = cosines->dims[0] < sc_call_in(call, SC_GQA_SIN)->dims[0]
             ? cosines->dims[0]

@@ -31,6 +31,7 @@ struct sc_gqa_params {
     int64_t q_heads, kv_heads, window, rotary, interleaved, smooth, causal, qk_output;
     int64_t evicts; /* sliding_window_cache: a cache that is full gives up its oldest rows */
     float scale, softcap;
+    float q_epsilon, k_epsilon; /* of the norms of heads */
 };
 
 /* Sizes; unknown ones are SC_DIM_UNKNOWN. */
@@ -43,7 +44,8 @@ struct sc_gqa_sizes {
 /* From the values of a call, which resolve has checked. with_data: total_sequence_length can be read. */
 struct sc_gqa_sizes sc_gqa_call_sizes(const struct sc_call *call, bool with_data);
 
-/* Where the new rows of a batch row start, and how many keys there are then. A first prompt may be padded at its end. */
+/* Where the new rows of a batch row start, and how many keys there are then. A first prompt may be padded at its end, and any
+ * chunk where query_seqlens says how many of its rows count. */
 void sc_gqa_span(const struct sc_call *call, const struct sc_gqa_sizes *s, int64_t b, int64_t *start, int64_t *length);
 
 size_t sc_gqa_scratch(const struct sc_call *call);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Queries and keys are rotated, then everything becomes one call of attention with caches. */
+ * Queries and keys are normalised and rotated, then everything becomes one call of attention with caches. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/ms/cached.h"
 #include "ops/ms/group_query.h"
+#include "ops/nn/norm.h"
 #include "ops/nn/rotary.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
@@ -17,10 +18,10 @@ static size_t align64(size_t bytes)
 /* Scratch: spans, rotated Q and K, present caches that nobody asked for, rooms of workers, then the attention's. */
 struct rooms {
     int64_t *start, *length;
-    void *q, *k; /* [batch, n, heads, width] */
+    void *q, *k; /* [batch, n, heads, width]: normalised and rotated */
     void *present_k, *present_v;
     float *sink; /* [q_heads] */
-    char *rotate;
+    char *rotate; /* rotate_bytes of each worker */
     void *rest;
     size_t bytes;
 };
@@ -38,6 +39,18 @@ static bool has_sink(const struct sc_call *call)
     return sc_call_in(call, SC_GQA_SINK) || p->smooth > 0;
 }
 
+static bool has_norms(const struct sc_call *call)
+{
+    return sc_call_in(call, SC_GQA_Q_NORM) != NULL;
+}
+
+/* A worker's: the rotation's, a head, and the norm's. */
+static size_t rotate_bytes(const struct sc_call *call, int64_t width)
+{
+    const size_t norm = has_norms(call) ? align64((size_t)width * sizeof(float)) + sc_norm_scratch_bytes(width, 1) : 0;
+    return align64(sc_rotate_room_bytes(width)) + align64(norm);
+}
+
 static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_sizes *s, char *base)
 {
     const struct sc_gqa_params *p = call->params;
@@ -48,10 +61,10 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_si
     struct rooms r = {0};
     r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
     r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
-    if (p->rotary) {
+    if (p->rotary || has_norms(call)) {
         r.q = take(base, &r.bytes, row * (size_t)p->q_heads);
         r.k = take(base, &r.bytes, row * (size_t)p->kv_heads);
-        r.rotate = take(base, &r.bytes, sc_rotate_room_bytes(s->width) * (size_t)sc_team_size(call->team));
+        r.rotate = take(base, &r.bytes, rotate_bytes(call, s->width) * (size_t)sc_team_size(call->team));
     }
     if (has_sink(call)) {
         r.sink = take(base, &r.bytes, (size_t)p->q_heads * sizeof(float));
@@ -143,52 +156,102 @@ size_t sc_gqa_scratch(const struct sc_call *call)
         sc_cached_scratch_bytes(&c, c.state_k ? s.past : c.present_room, sc_team_size(call->team));
 }
 
-struct rotate {
+struct turn {
     const struct sc_call *call;
     const struct sc_gqa_sizes *s;
     struct sc_cached_attention *c;
     const struct rooms *rooms;
 };
 
-static void rotate_part(void *arg, int64_t token, int worker)
+/* Heads of one token, side by side. */
+struct heads {
+    int64_t n;
+    const void *from;
+    void *to;
+    const struct sc_tensor *norm; /* its scale; NULL: none */
+    float epsilon;
+};
+
+static void turn_heads(const struct turn *job, const struct heads *h, int64_t position, char *room)
 {
-    const struct rotate *job = arg;
-    const struct sc_gqa_params *p = job->call->params;
-    const struct sc_gqa_sizes *s = job->s;
-    const struct sc_attention *a = &job->c->attention;
-    const struct sc_tensor *cosines = sc_call_in(job->call, SC_GQA_COS);
-    const struct sc_tensor *sines = sc_call_in(job->call, SC_GQA_SIN);
-    const struct sc_tensor *positions = sc_call_in(job->call, SC_GQA_POSITIONS);
-    const size_t bytes = sc_type_bytes(a->type);
-    float *room = (float *)(void *)(job->rooms->rotate + (size_t)worker * sc_rotate_room_bytes(s->width));
-    const struct sc_rotation r = {.kernels = job->call->kernels,
-        .type = a->type,
-        .width = 2 * cosines->dims[1],
-        .head_width = s->width,
-        .interleaved = p->interleaved != 0};
-    const int64_t b = token / s->n;
-    const int64_t i = token % s->n;
-    const int64_t position = positions ? sc_index_at(positions, token) : job->rooms->start[b] + i;
-    const void *cosine = sc_const_at(cosines->data, position * cosines->dims[1], bytes);
-    const void *sine = sc_const_at(sines->data, position * cosines->dims[1], bytes);
-    for (int64_t h = 0; h < p->q_heads; h++) {
-        const int64_t from = b * a->q_strides[0] + h * a->q_strides[1] + i * a->q_strides[2];
-        sc_rotate_head(&r, sc_const_at(a->q, from, bytes), cosine, sine,
-            sc_at(job->rooms->q, (token * p->q_heads + h) * s->width, bytes), room);
+    const struct sc_call *call = job->call;
+    const struct sc_gqa_params *p = call->params;
+    const struct sc_tensor *cosines = sc_call_in(call, SC_GQA_COS), *sines = sc_call_in(call, SC_GQA_SIN);
+    const enum sc_type type = job->c->attention.type;
+    const size_t bytes = sc_type_bytes(type), head_bytes = (size_t)job->s->width * bytes;
+    float *rotation = (float *)(void *)room;
+    char *head = room + align64(sc_rotate_room_bytes(job->s->width));
+    if (h->norm) {
+        const struct sc_norm norm = {.kernels = call->kernels,
+            .type = type,
+            .out_type = type,
+            .rows = h->n,
+            .n = job->s->width,
+            .x = h->from,
+            .y = h->to,
+            .epsilon = h->epsilon,
+            .scale = h->norm->data,
+            .scratch = head + align64((size_t)job->s->width * sizeof(float))};
+        sc_norm_run(&norm, NULL);
     }
-    for (int64_t h = 0; h < p->kv_heads; h++) {
-        const int64_t from = b * job->c->k_strides[0] + h * job->c->k_strides[1] + i * job->c->k_strides[2];
-        sc_rotate_head(&r, sc_const_at(job->c->k, from, bytes), cosine, sine,
-            sc_at(job->rooms->k, (token * p->kv_heads + h) * s->width, bytes), room);
+    if (!p->rotary) {
+        return;
+    }
+    const struct sc_rotation r = {.kernels = call->kernels,
+        .type = type,
+        .width = 2 * cosines->dims[1],
+        .head_width = job->s->width,
+        .interleaved = p->interleaved != 0};
+    for (int64_t i = 0; i < h->n; i++) {
+        char *to = (char *)h->to + (size_t)i * head_bytes;
+        const void *from = (const char *)h->from + (size_t)i * head_bytes;
+        if (h->norm) {
+            from = memcpy(head, to, head_bytes);
+        }
+        sc_rotate_head(&r, from, sc_const_at(cosines->data, position * cosines->dims[1], bytes),
+            sc_const_at(sines->data, position * cosines->dims[1], bytes), to, rotation);
     }
 }
 
-static void rotate_all(
+/* Of padding the position may be any that there is. */
+static int64_t position_of(const struct turn *job, int64_t token)
+{
+    const struct sc_tensor *cosines = sc_call_in(job->call, SC_GQA_COS), *sines = sc_call_in(job->call, SC_GQA_SIN);
+    const struct sc_tensor *positions = sc_call_in(job->call, SC_GQA_POSITIONS);
+    const int64_t b = token / job->s->n, i = token % job->s->n;
+    if (!cosines || !sines) {
+        return 0;
+    }
+    const int64_t position = positions ? sc_index_at(positions, token) : job->rooms->start[b] + i;
+    const int64_t rows = cosines->dims[0] < sines->dims[0] ? cosines->dims[0] : sines->dims[0];
+    return position < 0 ? 0 : position < rows ? position : rows - 1;
+}
+
+static void turn_part(void *arg, int64_t token, int worker)
+{
+    const struct turn *job = arg;
+    const struct sc_call *call = job->call;
+    const struct sc_gqa_params *p = call->params;
+    const struct sc_gqa_sizes *s = job->s;
+    const struct sc_attention *a = &job->c->attention;
+    const size_t bytes = sc_type_bytes(a->type);
+    char *room = job->rooms->rotate + (size_t)worker * rotate_bytes(call, s->width);
+    const int64_t b = token / s->n, i = token % s->n, position = position_of(job, token);
+    const struct heads q = {p->q_heads, sc_const_at(a->q, b * a->q_strides[0] + i * a->q_strides[2], bytes),
+        sc_at(job->rooms->q, token * p->q_heads * s->width, bytes), sc_call_in(call, SC_GQA_Q_NORM), p->q_epsilon};
+    const struct heads k = {p->kv_heads,
+        sc_const_at(job->c->k, b * job->c->k_strides[0] + i * job->c->k_strides[2], bytes),
+        sc_at(job->rooms->k, token * p->kv_heads * s->width, bytes), sc_call_in(call, SC_GQA_K_NORM), p->k_epsilon};
+    turn_heads(job, &q, position, room);
+    turn_heads(job, &k, position, room);
+}
+
+static void turn_all(
     const struct sc_call *call, const struct sc_gqa_sizes *s, struct sc_cached_attention *c, const struct rooms *rooms)
 {
     const struct sc_gqa_params *p = call->params;
-    struct rotate job = {call, s, c, rooms};
-    sc_team_for(call->team, s->batch * s->n, rotate_part, &job);
+    struct turn job = {call, s, c, rooms};
+    sc_team_for(call->team, s->batch * s->n, turn_part, &job);
     c->attention.q = rooms->q;
     c->k = rooms->k;
     set_strides(s, p->q_heads * s->width, c->attention.q_strides);
@@ -220,8 +283,8 @@ void sc_gqa_run(const struct sc_call *call)
     for (int64_t b = 0; b < s.batch; b++) {
         sc_gqa_span(call, &s, b, &rooms.start[b], &rooms.length[b]);
     }
-    if (p->rotary) {
-        rotate_all(call, &s, &c, &rooms);
+    if (p->rotary || has_norms(call)) {
+        turn_all(call, &s, &c, &rooms);
     }
     c.start = rooms.start;
     c.length = rooms.length;

@@ -29,8 +29,7 @@ struct sc_moe_params {
     int64_t k;
     int64_t normalize, sparse_mixer;
     enum sc_moe_activation activation;
-    int64_t
-        fusion; /* where a gate's factor is: 0: in FC3; FC1 has gates and factors 1: in turns, 2: one after another */
+    int64_t fusion; /* 0: a gate's factor is in FC3; else FC1 has both, 1: in turns, 2: one after another */
     int64_t limit_after; /* the limit is on the gate's activation, not on the gate */
     float alpha, beta, limit;
     int64_t bits[SC_MOE_LAYERS]; /* QMoE: of a weight; MoE: 0 */

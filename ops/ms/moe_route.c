@@ -7,8 +7,8 @@
 #include "ops/nn/norm.h"
 #include "ops/shape/shape.h"
 
-static const float mixer_jitter =
-    0.01F; /* of the sparse mixer: scores further below the best than twice that are out */
+/* Of the sparse mixer: scores that are further below the best than twice that are out. */
+static const float mixer_jitter = 0.01F;
 
 struct job {
     const struct sc_moe *moe;

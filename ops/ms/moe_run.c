@@ -12,8 +12,8 @@ enum { TILE = 256 }; /* elements that an activation takes at a time */
 struct rooms {
     struct sc_moe_routes routes;
     char *route;
-    float *x, *gates, *factors, *middle,
-        *out; /* of one expert's rows: FC1's and FC3's results, FC2's input and results */
+    float *x, *gates, *factors; /* of one expert's rows: input, what FC1 and FC3 give */
+    float *middle, *out; /* FC2's input, what it gives */
     float *sums; /* [rows, hidden] */
     char *workers;
     size_t bytes;

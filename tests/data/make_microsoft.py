@@ -74,11 +74,12 @@ def angles(rows, width, kind):
 
 
 def group_query(random, heads=(4, 2), width=16, batch=1, n=1, past=0, room=None, packed=False, rotary=None, kind=np.float32, bias=None,
-                positions=False, sink=False, scores=0, lengths=None, **attributes):
-    """past: rows before; room: of a shared buffer; rotary: width of the tables; lengths: valid rows of each batch row."""
+                positions=False, sink=False, scores=0, lengths=None, norms=False, counts=None, **attributes):
+    """past: rows before; room: of a shared buffer; rotary: width of the tables; lengths: valid rows of each batch row; counts: rows
+    of a padded chunk that count."""
     q, kv = heads
     row = lambda count: f32(random, batch, n, count * width).astype(kind)
-    inputs = [None] * 12
+    inputs = [None] * 17
     if packed:
         inputs[0] = row(q + 2 * kv)
     else:
@@ -96,6 +97,10 @@ def group_query(random, heads=(4, 2), width=16, batch=1, n=1, past=0, room=None,
         inputs[10] = f32(random, *bias, n, max(lengths)).astype(kind)
     if sink:
         inputs[11] = f32(random, q).astype(kind)
+    if norms:
+        inputs[14:16] = [(1 + f32(random, width, scale=0.3)).astype(kind) for _ in range(2)]
+    if counts:
+        inputs[16] = np.array(counts, np.int32)
     if scores:
         attributes["qk_output"] = scores
     attributes.update(num_heads=q, kv_num_heads=kv)
@@ -117,6 +122,36 @@ for name, fixed in {
     case("group_query_" + name, **fixed)(group_query)
 for name, fixed in {"packed": dict(n=5, packed=True, rotary=16), "decode": dict(past=9, rotary=16), "sink": dict(n=6, sink=True)}.items():
     case("half_group_query_" + name, kind=np.float16, **fixed)(group_query)
+
+
+def apart(op, inputs, attributes):
+    """The norms of heads as nodes of their own before the operator: ONNX Runtime's CPU kernel does not take them."""
+    q, kv, width = attributes["num_heads"], attributes["kv_num_heads"], inputs[14].size
+    inputs, rows = list(inputs), inputs[0].shape[:2]
+    if inputs[1] is None:
+        cuts = np.cumsum([q * width, kv * width])
+        inputs[:3] = [np.ascontiguousarray(part) for part in np.split(inputs[0], cuts, -1)]
+    for i, heads in ((0, q), (1, kv)):
+        epsilon = attributes.get(("q_norm_epsilon", "k_norm_epsilon")[i], attributes.get("qk_norm_epsilon", 1e-6))
+        x = inputs[i].reshape(*rows, heads, width)
+        inputs[i] = by_node("SimplifiedLayerNormalization", [x, inputs[14 + i]], {"axis": -1, "epsilon": epsilon}, 1, "")[0].reshape(*rows, -1)
+    rest = {name: value for name, value in attributes.items() if "epsilon" not in name}
+    return by_node(op, inputs[:14], rest, 3)
+
+
+for name, fixed in {
+    "norms": dict(n=5, norms=True), "norms_packed": dict(n=5, packed=True, rotary=16, norms=True, qk_norm_epsilon=0.1),
+    "norms_decode": dict(past=9, rotary=16, norms=True, q_norm_epsilon=0.5, k_norm_epsilon=0.25),
+}.items():
+    case("group_query_" + name, **fixed)(group_query)
+    RULES["group_query_" + name] = apart
+case("half_group_query_norms", kind=np.float16, n=5, packed=True, rotary=16, norms=True)(group_query)
+RULES["half_group_query_norms"] = apart
+for name, fixed in {
+    "counts": dict(batch=3, n=4, past=8, room=20, rotary=16, lengths=[7, 5, 4], counts=[4, 4, 4]),
+    "counts_one": dict(batch=2, n=1, past=8, room=12, lengths=[7, 5], counts=[1, 1], local_window_size=3),
+}.items():
+    case("group_query_" + name, **fixed)(group_query)
 
 
 def rotary(random, shape, width, ids, kind=np.float32, **attributes):
@@ -257,6 +292,30 @@ def write(folder, name, model, arrays, wanted):
             onnx.save_tensor(numpy_helper.from_array(array, label), data / f"{kind}_{i}.pb")
 
 
+def labels_of(inputs):
+    labels = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+    while not labels[-1]:
+        labels.pop()
+    return labels
+
+
+def model_of(name, node, fed, weights, outs):
+    graph = helper.make_graph([node], name, fed, outs, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)], ir_version=10)
+
+
+def value(label, array):
+    return helper.make_tensor_value_info(label, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+
+def by_node(op, inputs, attributes, n_outputs, domain=DOMAIN):
+    """What ONNX Runtime makes of one node."""
+    outputs = [f"y{i}" for i in range(n_outputs)]
+    node = helper.make_node(op, labels_of(inputs), outputs, domain=domain, **attributes)
+    fed = [(f"x{i}", x) for i, x in enumerate(inputs) if x is not None]
+    return judge(model_of(op, node, [value(*x) for x in fed], [], [onnx.ValueInfoProto(name=o) for o in outputs]), fed)
+
+
 def judge(model, fed):
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 3, 1
@@ -269,21 +328,16 @@ def build(name, make, out):
     random = np.random.default_rng(sum(map(ord, name)))
     op, inputs, attributes, n_outputs, constants, *rest = make(random)
     domain = rest[0] if rest else DOMAIN
-    labels = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
-    while not labels[-1]:
-        labels.pop()
+    labels = labels_of(inputs)
     outputs = [f"y{i}" for i in range(n_outputs)] if isinstance(n_outputs, int) else n_outputs
     node = helper.make_node(op, labels, outputs, domain=domain, **attributes)
-    value = lambda label, array: helper.make_tensor_value_info(label, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
     fed = [(labels[i], x) for i, x in enumerate(inputs) if x is not None and i not in constants]
     weights = [numpy_helper.from_array(x, labels[i]) for i, x in enumerate(inputs) if x is not None and i in constants]
     outs = [onnx.ValueInfoProto(name=o) for o in outputs if o]
     if op == "MultiHeadAttention" and len(outputs) > 3:  # the type of qk is the caller's choice
         outs[-1] = helper.make_tensor_value_info(outputs[3], onnx.TensorProto.FLOAT, None)
-    graph = helper.make_graph([node], name, [value(*x) for x in fed], outs, weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)], ir_version=10)
-    wanted = [RULES[name](op, inputs, attributes)] if name in RULES else judge(model, fed)
-    del graph.output[:]
+    model = model_of(name, node, [value(*x) for x in fed], weights, outs)
+    wanted = RULES[name](op, inputs, attributes) if name in RULES else judge(model, fed)
     model.graph.ClearField("output")
     model.graph.output.extend(value(o.name, w) for o, w in zip(outs, wanted))
     write(out / ("half" if name.startswith("half") else "float") / name, name, model, fed, list(zip([o.name for o in outs], wanted)))

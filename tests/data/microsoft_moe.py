@@ -136,7 +136,7 @@ def rule(op, inputs, attributes):
             elif fusion == 2:
                 gate, factor = np.split(gate, 2)
             y[row] += weight * apply(1, activate(gate, factor, attributes))
-    return y.reshape(inputs[0].shape).astype(inputs[0].dtype)
+    return [y.reshape(inputs[0].shape).astype(inputs[0].dtype)]
 
 
 # By ONNX Runtime

@@ -15,7 +15,7 @@
 #include "passes/passes.h"
 #include "tests/hostile/model_text.h"
 
-enum { TEXT = 1 << 13, INPUTS = 16 };
+enum { TEXT = 1 << 13, INPUTS = 24 };
 
 struct must {
     const char *file;

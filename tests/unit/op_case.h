@@ -13,7 +13,7 @@
 
 #include "ops/op.h"
 
-enum { CASE_MAX = 16 };
+enum { CASE_MAX = 24 };
 
 /* op_open ──► attributes and inputs in order ──► op_run ──► outputs are looked at ──► op_close */
 struct op_case {

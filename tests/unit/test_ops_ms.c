@@ -149,6 +149,54 @@ static void group_query_is_attention_of_rotated_heads(void **state)
     op_close(&c);
 }
 
+/* query_seqlens: of a chunk of 4 the first 2 rows count, the others are NaN. */
+static void a_padded_chunk_gives_its_rows_the_bits_that_they_have_without_padding(void **state)
+{
+    (void)state;
+    enum { PAST = 7, N = 4, COUNT = 2, SHARED = 20 };
+    static float qkv[N * HIDDEN], past[2][HK * SHARED * D];
+    static int32_t last[1], total[1], count[1];
+    struct op_case c[2];
+    fill_angles();
+    fill(qkv, N * HIDDEN, 3);
+    fill(past[0], HK * SHARED * D, 4);
+    fill(past[1], HK * SHARED * D, 5);
+    for (int i = COUNT * HIDDEN; i < N * HIDDEN; i++) {
+        qkv[i] = NAN;
+    }
+    last[0] = PAST + COUNT - 1;
+    total[0] = SHARED;
+    count[0] = COUNT;
+    for (int i = 0; i < 2; i++) {
+        op_open(&c[i], "com.microsoft", "GroupQueryAttention", 1, 3);
+        op_int(&c[i], "num_heads", HQ);
+        op_int(&c[i], "kv_num_heads", HK);
+        op_int(&c[i], "do_rotary", 1);
+        op_in(&c[i], SC_F32, qkv, DIMS(1, i == 0 ? N : COUNT, HIDDEN));
+        op_in_absent(&c[i]);
+        op_in_absent(&c[i]);
+        op_in(&c[i], SC_F32, past[0], DIMS(1, HK, SHARED, D));
+        op_in(&c[i], SC_F32, past[1], DIMS(1, HK, SHARED, D));
+        op_in(&c[i], SC_I32, last, DIMS(1));
+        op_in(&c[i], SC_I32, total, DIMS(1));
+        op_in(&c[i], SC_F32, cosines, DIMS(ROOM, D / 2));
+        op_in(&c[i], SC_F32, sines, DIMS(ROOM, D / 2));
+        for (int absent = 9; absent < 16; absent++) {
+            op_in_absent(&c[i]);
+        }
+        op_in(&c[i], SC_I32, count, DIMS(1));
+        assert_int_equal(op_run(&c[i]), SC_OK);
+    }
+    assert_memory_equal(op_out(&c[0], 0), op_out(&c[1], 0), COUNT * HQ * D * sizeof(float));
+    for (int h = 0; h < HK; h++) {
+        const float *padded = (const float *)op_out(&c[0], 1) + h * SHARED * D;
+        assert_memory_equal(
+            padded, (const float *)op_out(&c[1], 1) + h * SHARED * D, (PAST + COUNT) * D * sizeof(float));
+    }
+    op_close(&c[0]);
+    op_close(&c[1]);
+}
+
 static void group_query_past_its_caches_is_refused(void **state)
 {
     (void)state;
@@ -193,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group_query_gives_the_same_bits_from_every_cache),
         cmocka_unit_test(group_query_is_attention_of_rotated_heads),
+        cmocka_unit_test(a_padded_chunk_gives_its_rows_the_bits_that_they_have_without_padding),
         cmocka_unit_test(group_query_past_its_caches_is_refused),
         cmocka_unit_test(skip_norm_gives_the_sum_too),
     };
