@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * State pairs are recognised by the operator that appends to them, else by the names that exporters use. */
+ * State pairs are recognised by the operator that goes on from them, else by the names that exporters use. */
 #include "decode/pairs.h"
 
 #include <stdio.h>
@@ -163,15 +163,45 @@ bool sc_pairs_is_constant(const char *input)
 
 /* The dims of a state that holds nothing yet: what grows is 0. Two symbols at most: the batch, which is one, and the
  * length. */
-static void empty_dims(const struct sc_finder *finder, int in, int out, struct sc_state_pair *pair)
+static enum sc_status add_dense(struct sc_finder *finder, int in, int out, int batch_axis)
 {
-    pair->rank = finder->graph->values[in].fact.rank;
-    const bool joined = pair->rank == 5; /* [2, batch, heads, positions, width] */
-    const int batch_axis = joined ? 1 : 0;
-    for (int d = 0; d < pair->rank; d++) {
-        const int64_t dim = state_dim(finder, in, out, d);
-        pair->dims[d] = dim >= 0 ? dim : d == batch_axis ? 1 : 0;
+    const struct sc_graph_value *value = &finder->graph->values[in];
+    if (value->fact.kind != SC_KIND_TENSOR || value->fact.rank < 0) {
+        return sc_fail(SC_BAD_MODEL, "state '%s' has no declared rank", value->name);
     }
+    struct sc_state_pair pair = {.node = -1, .kind = SC_STATE_DENSE, .rank = value->fact.rank};
+    for (int d = 0; d < pair.rank; d++) {
+        const int64_t dim = state_dim(finder, in, out, d);
+        pair.dims[d] = dim >= 0 ? dim : d == batch_axis ? 1 : 0;
+    }
+    return add_pair(finder, in, out, pair);
+}
+
+static bool is_pair(const struct sc_finder *finder, int in)
+{
+    return sc_pairs_find_input(finder->pairs, finder->n, in) >= 0;
+}
+
+/* Operators that make one state from another of the same dims. */
+static enum sc_status find_recurrent(struct sc_finder *finder, const struct sc_node *node)
+{
+    static const struct {
+        const char *op;
+        int in, out;
+        bool directions; /* come before the batch, unless layout is 1 */
+    } rules[] = {{"LinearAttention", 3, 1, false}, {"CausalConvWithState", 3, 1, false}, {"LSTM", 5, 1, true},
+        {"LSTM", 6, 2, true}, {"GRU", 5, 1, true}, {"RNN", 5, 1, true}};
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        const int in = node_in(node, rules[r].in), out = node_out(node, rules[r].out);
+        if (!is_op(node, rules[r].op) || in < 0 || out < 0 || !finder->is_input[in] || !finder->is_output[out] ||
+            is_pair(finder, in)) {
+            continue;
+        }
+        int64_t layout;
+        SC_TRY(sc_node_int(node, "layout", 0, &layout));
+        SC_TRY(add_dense(finder, in, out, rules[r].directions && layout == 0 ? 1 : 0));
+    }
+    return SC_OK;
 }
 
 static enum sc_status find_named(struct sc_finder *finder)
@@ -183,7 +213,7 @@ static enum sc_status find_named(struct sc_finder *finder)
         char name[512];
         /* a truth is a mode, such as use_cache_branch */
         if (value->weight >= 0 || value->fact.type == SC_BOOL || sc_pairs_is_constant(value->name) ||
-            sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 || !name_of_output(value->name, name, sizeof name)) {
+            is_pair(finder, in) || !name_of_output(value->name, name, sizeof name)) {
             continue;
         }
         const int out = sc_graph_find(graph, name);
@@ -191,12 +221,20 @@ static enum sc_status find_named(struct sc_finder *finder)
             return sc_fail(
                 SC_BAD_MODEL, "input '%s' looks like a state, but there is no output '%s'", value->name, name);
         }
-        if (value->fact.kind != SC_KIND_TENSOR || value->fact.rank < 0) {
-            return sc_fail(SC_BAD_MODEL, "state '%s' has no declared rank", value->name);
+        const bool joined = value->fact.rank == 5; /* [2, batch, heads, positions, width] */
+        SC_TRY(add_dense(finder, in, out, joined ? 1 : 0));
+    }
+    return SC_OK;
+}
+
+static enum sc_status find_said(struct sc_finder *finder)
+{
+    const struct sc_model *model = finder->model;
+    for (int i = 0; i < model->n_said_states; i++) {
+        const int in = model->said_states[2 * i], out = model->said_states[2 * i + 1];
+        if (!is_pair(finder, in)) {
+            SC_TRY(add_dense(finder, in, out, 0));
         }
-        struct sc_state_pair pair = {.node = -1, .kind = SC_STATE_DENSE};
-        empty_dims(finder, in, out, &pair);
-        SC_TRY(add_pair(finder, in, out, pair));
     }
     return SC_OK;
 }
@@ -239,7 +277,9 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
             continue;
         }
         SC_TRY(is_op(node, "TensorScatter") ? find_scatter(&finder, m) : find_attention(&finder, m));
+        SC_TRY(find_recurrent(&finder, node));
     }
+    SC_TRY(find_said(&finder));
     SC_TRY(find_named(&finder));
     *n = finder.n;
     *pairs = finder.pairs;
@@ -274,4 +314,36 @@ enum sc_status sc_pairs_set_formats(struct sc_state_pair *pairs, int n, const st
         paged = true;
     }
     return paged ? SC_OK : sc_fail(SC_BAD_USAGE, "-ctk, -ctv: the model has no caches that are kept in pages");
+}
+
+enum sc_status sc_pairs_parse(const struct sc_graph *graph, const char *text, int *in, int *out)
+{
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const char *name = graph->values[graph->inputs[i]].name;
+        const size_t bytes = strlen(name);
+        for (int o = 0; o < graph->n_outputs && strncmp(text, name, bytes) == 0 && text[bytes] == '='; o++) {
+            if (strcmp(text + bytes + 1, graph->values[graph->outputs[o]].name) == 0) {
+                *in = i;
+                *out = o;
+                return SC_OK;
+            }
+        }
+    }
+    return sc_fail(SC_BAD_USAGE, "option '--state': '%s' is not IN=OUT, an input and an output of the model", text);
+}
+
+enum sc_status sc_pairs_say(struct sc_model *model, int n, const char *const *texts)
+{
+    model->said_states = sc_arena_array(&model->arena, 2 * (size_t)n + 1, sizeof *model->said_states);
+    if (!model->said_states) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < n; i++) {
+        int in, out;
+        SC_TRY(sc_pairs_parse(model->graph, texts[i], &in, &out));
+        model->said_states[2 * i] = model->graph->inputs[in];
+        model->said_states[2 * i + 1] = model->graph->outputs[out];
+    }
+    model->n_said_states = n;
+    return SC_OK;
 }

@@ -9,10 +9,19 @@
 /* Finds state pairs of a decoder; what passes have put together counts too (sc_decode_rewrite). In order:
  *   - by the operator that joins them: Attention-23 and GroupQueryAttention with past_key and past_value,
  * TensorScatter-24 whose cache is read by Attention alone: paged, appended to in place;
+ *   - by the operator that goes on from it: LinearAttention, CausalConvWithState, LSTM, GRU, RNN: dense;
+ *   - by what the user says (sc_pairs_say): dense;
  *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense.
  * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL
  * naming it. No pair at all is SC_OK with *n == 0. */
 enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs);
+
+/* "IN=OUT", an input and an output of the graph, whose names may contain '='; their indices. SC_BAD_USAGE when it is
+ * not. */
+enum sc_status sc_pairs_parse(const struct sc_graph *graph, const char *text, int *in, int *out);
+
+/* Says what is a state where neither operator nor name tells: n texts as sc_pairs_parse takes them. Once for a model. */
+enum sc_status sc_pairs_say(struct sc_model *model, int n, const char *const *texts);
 
 /* By its name a state that never changes, and so no pair: keys and values of cross-attention, which an encoder makes once
  * for a text. An ordinary input, whether or not an output has its name. */

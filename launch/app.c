@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "decode/pairs.h"
 #include "launch/last_word.h"
 
 #define SC_TRACE_EVENTS (1 << 17) /* 5 MiB a rank */
@@ -135,6 +136,13 @@ void sc_app_close_world(struct sc_app *app)
 enum sc_status sc_app_open_model(const struct sc_app *app, const char *path, struct sc_model **model)
 {
     return sc_session_open_model(app->world, path, &app->log, model);
+}
+
+enum sc_status sc_app_say_states(const struct sc_options *options, struct sc_model *model)
+{
+    const char *const *texts;
+    const int n = sc_options_list(options, "state", &texts);
+    return sc_pairs_say(model, n, texts);
 }
 
 /* The bar of `what`, unless another one of the command is up. */

@@ -37,6 +37,9 @@ void sc_app_close_world(struct sc_app *app); /* safe when it is not open */
 /* On every rank, from rank 0 where the others have no such file. */
 enum sc_status sc_app_open_model(const struct sc_app *app, const char *path, struct sc_model **model);
 
+/* What --state says of a model just opened. */
+enum sc_status sc_app_say_states(const struct sc_options *options, struct sc_model *model);
+
 /* The session's options that every command takes in the same way: -pp, --plan, --threads, --seed, ... */
 void sc_app_session_options(struct sc_app *app, struct sc_session_options *session);
 

@@ -183,6 +183,7 @@ static enum sc_status open_model(struct sc_bencher *bencher)
     struct sc_state_pair *pairs;
     int n_pairs = 0;
     SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &bencher->model));
+    SC_TRY(sc_world_agree(app->world, sc_app_say_states(app->options, bencher->model)));
     SC_TRY(sc_world_agree(app->world, sc_pairs_find(bencher->model, &n_pairs, &pairs)));
     for (int w = 0; w < bencher->model->graph->n_weights; w++) {
         bencher->table.weight_bytes += (int64_t)sc_weight_bytes(&bencher->model->graph->weights[w]);

@@ -358,6 +358,7 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     decoder.session.n_slots = (int)sc_options_int(options, "parallel");
     decoder.session.n_pages = sc_pages_for(sc_options_int(options, "kv-size"));
     SC_TRY(sc_app_open_model(app, sc_options_text(options, "model"), &generator->model));
+    SC_TRY(sc_world_agree(app->world, sc_app_say_states(options, generator->model)));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
     SC_TRY(sc_world_broadcast(app->world, &generator->search, sizeof generator->search));
     generator->sample = choose_sample(options, &generator->search);

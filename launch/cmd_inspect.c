@@ -204,19 +204,19 @@ enum sc_status sc_command_inspect(struct sc_app *app)
 {
     struct sc_model *model;
     struct sc_sized sized = {0};
-    const char *path = sc_options_text(app->options, "model"), *const * dims;
+    const char *const *dims;
     const bool dumps = sc_options_flag(app->options, "dump"), passes = sc_options_flag(app->options, "passes");
     const int n_dims = sc_options_list(app->options, "dim", &dims);
     const struct sc_cache_formats formats = sc_options_cache_formats(app->options);
     if (passes && !dumps) {
         return sc_fail(SC_BAD_USAGE, "option '--passes' goes with --dump");
     }
-    SC_TRY(sc_model_open(path, &model));
-    enum sc_status status = SC_OK;
-    if (n_dims == 0 && !passes) {
+    SC_TRY(sc_model_open(sc_options_text(app->options, "model"), &model));
+    enum sc_status status = sc_app_say_states(app->options, model);
+    if (status == SC_OK && n_dims == 0 && !passes) {
         status = dumps ? sc_dump(model) : inspect(model, &formats);
-    } else {
-        status = sc_sized_open(path, n_dims, dims, &formats, &sized);
+    } else if (status == SC_OK) {
+        status = sc_sized_open(app->options, &sized);
     }
     if (status == SC_OK && (n_dims > 0 || passes)) {
         status = dumps ? dump_sized(model, &sized, passes) : inspect_sized(model, &formats, &sized);

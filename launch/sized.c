@@ -8,6 +8,7 @@
 
 #include "decode/context.h"
 #include "decode/rewrite.h"
+#include "launch/app.h"
 #include "launch/dims.h"
 #include "ops/kernels/kernels.h"
 #include "partitioner/report.h"
@@ -58,12 +59,15 @@ static enum sc_status size(
     return sc_dims_fill(&dims, &sized->arena, &sized->open_dims);
 }
 
-enum sc_status sc_sized_open(const char *path, int n_dims, const char *const *dims,
-    const struct sc_cache_formats *formats, struct sc_sized *sized)
+enum sc_status sc_sized_open(const struct sc_options *options, struct sc_sized *sized)
 {
     *sized = (struct sc_sized){0};
-    SC_TRY(sc_model_open(path, &sized->model));
-    return size(sized, n_dims, dims, formats);
+    const char *const *dims;
+    const int n_dims = sc_options_list(options, "dim", &dims);
+    SC_TRY(sc_model_open(sc_options_text(options, "model"), &sized->model));
+    SC_TRY(sc_app_say_states(options, sized->model));
+    const struct sc_cache_formats formats = sc_options_cache_formats(options);
+    return size(sized, n_dims, dims, &formats);
 }
 
 void sc_sized_release(struct sc_sized *sized)

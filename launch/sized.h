@@ -3,7 +3,7 @@
 #ifndef SC_LAUNCH_SIZED_H
 #define SC_LAUNCH_SIZED_H
 
-#include "decode/pairs.h"
+#include "launch/options.h"
 #include "model/model.h"
 #include "partitioner/plan.h"
 
@@ -17,9 +17,8 @@ struct sc_sized {
     const char *open_dims; /* their names; "": none */
 };
 
-/* dims: as sc_dims_add reads them. Fails as opening, passes, formats and dims do; release is safe then too. */
-enum sc_status sc_sized_open(const char *path, int n_dims, const char *const *dims,
-    const struct sc_cache_formats *formats, struct sc_sized *sized);
+/* The model and dims of the options. Fails as opening, passes, formats and dims do; release is safe then too. */
+enum sc_status sc_sized_open(const struct sc_options *options, struct sc_sized *sized);
 void sc_sized_release(struct sc_sized *sized);
 
 /* Gives the values of a graph of the same file the facts that are known of them here. */

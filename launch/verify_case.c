@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "decode/pairs.h"
 #include "launch/value_digest.h"
 #include "launch/recorded.h"
 #include "launch/report.h"
@@ -89,22 +90,6 @@ static enum sc_status drive(void *arg)
     return SC_OK;
 }
 
-/* "IN=OUT"; names may contain '='. */
-static enum sc_status find_chain(const struct sc_graph *graph, const char *item, struct sc_chain *chain)
-{
-    for (int i = 0; i < graph->n_inputs; i++) {
-        const char *in = graph->values[graph->inputs[i]].name;
-        const size_t bytes = strlen(in);
-        for (int o = 0; o < graph->n_outputs && strncmp(item, in, bytes) == 0 && item[bytes] == '='; o++) {
-            if (strcmp(item + bytes + 1, graph->values[graph->outputs[o]].name) == 0) {
-                *chain = (struct sc_chain){i, o};
-                return SC_OK;
-            }
-        }
-    }
-    return sc_fail(SC_BAD_USAGE, "option '--state': '%s' is not IN=OUT, an input and an output of the model", item);
-}
-
 static enum sc_status find_chains(struct sc_case *c)
 {
     if (c->chains) { /* by an earlier session of the run */
@@ -117,7 +102,8 @@ static enum sc_status find_chains(struct sc_case *c)
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < c->options->n_states; i++) {
-        SC_TRY(find_chain(c->model->graph, c->options->states[i], &c->chains[i]));
+        struct sc_chain *chain = &c->chains[i];
+        SC_TRY(sc_pairs_parse(c->model->graph, c->options->states[i], &chain->input, &chain->output));
     }
     return SC_OK;
 }

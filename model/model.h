@@ -41,6 +41,7 @@ struct sc_model {
     int *unit_file_nodes; /* the node of the file that it is, or came from; -1: not known */
     const char **unit_names; /* the first output: its name in plans; "" when it has none, NULL when it was replaced */
     int *file_node_stages; /* pipeline_stage of each file node, -1: none; NULL: the file has no such annotations */
+    int n_said_states, *said_states; /* input and output in turns: what the user calls a state (sc_pairs_say) */
     bool remote; /* opened from an image: files are blank but for what opening read */
     const struct sc_weight_source *source; /* of a remote model, while weights are loaded; borrowed */
     uint64_t fingerprint; /* of the skeleton and the sizes of weights: equal on all ranks */

@@ -223,7 +223,7 @@ static enum sc_status run_rank(struct sc_world *world, const char *path, struct 
     for (int r = 1; r < size && rank == 0; r++) {
         test->peers[test->n_peers++] = all[r].pid;
     }
-    SC_TRY(sc_world_agree(world, sc_model_open(path, &model)));
+    SC_TRY(sc_world_agree(world, sc_ranks_open_model(path, &model)));
     SC_TRY(sc_decoder_open(world, model, &chosen, &decoder));
     struct sc_session *session = sc_decoder_session(decoder);
     enum sc_status status = rank == 0 ? drive(test, decoder) : sc_session_serve(session);

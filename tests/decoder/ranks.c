@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/lock.h"
+#include "decode/pairs.h"
 
 struct rank {
     struct sc_ranks *ranks;
@@ -27,12 +29,30 @@ static enum sc_status run_opened(struct rank *rank, struct sc_decoder *decoder)
     return status == SC_OK ? SC_OK : sc_error_set(&failed);
 }
 
+enum sc_status sc_ranks_open_model(const char *folder, struct sc_model **model)
+{
+    SC_TRY(sc_model_open(folder, model));
+    char path[512], lines[8][64];
+    const char *texts[8];
+    int n = 0;
+    (void)snprintf(path, sizeof path, "%s/states", folder);
+    FILE *file = fopen(path, "r");
+    for (; file && n < 8 && fgets(lines[n], sizeof lines[n], file); n++) {
+        lines[n][strcspn(lines[n], "\n")] = '\0';
+        texts[n] = lines[n];
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    return sc_pairs_say(*model, n, texts);
+}
+
 static void run_rank(void *arg)
 {
     struct rank *rank = arg;
     struct sc_model *model = NULL;
     struct sc_decoder *decoder = NULL;
-    rank->status = sc_world_agree(rank->world, sc_model_open(rank->ranks->model, &model));
+    rank->status = sc_world_agree(rank->world, sc_ranks_open_model(rank->ranks->model, &model));
     if (rank->status == SC_OK) {
         rank->status = sc_decoder_open(rank->world, model, &rank->ranks->options, &decoder);
     }

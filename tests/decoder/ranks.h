@@ -16,6 +16,9 @@ struct sc_ranks {
     int n_stages; /* set: stages of the plan */
 };
 
+/* And says what a file `states` in its folder does, an IN=OUT a line: option --state of these tests. */
+enum sc_status sc_ranks_open_model(const char *folder, struct sc_model **model);
+
 /* Opens, drives, closes. The status of rank 0; its error is this thread's. */
 enum sc_status sc_ranks_run(struct sc_ranks *ranks);
 

@@ -238,7 +238,7 @@ static enum sc_status run_rank(struct soak *soak, struct sc_world *world, const 
     struct sc_decoder *decoder = NULL;
     const struct sc_decoder_options chosen = options(sc_world_size(world), SLOTS, PAGES, CHUNK);
     SC_TRY(sc_world_agree(world, sc_world_rank(world) == 0 ? run_by_itself(soak, path) : SC_OK));
-    SC_TRY(sc_world_agree(world, sc_model_open(path, &model)));
+    SC_TRY(sc_world_agree(world, sc_ranks_open_model(path, &model)));
     SC_TRY(sc_decoder_open(world, model, &chosen, &decoder));
     struct sc_session *session = sc_decoder_session(decoder);
     if (sc_world_rank(world) == 0) {

@@ -151,6 +151,44 @@ static void joined_caches_have_their_batch_second(void **state)
     sc_model_close(model);
 }
 
+/* Their names are those of no exporter. */
+static void operators_that_go_on_from_a_state_join_it(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../states/hybrid27");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 6);
+    const struct sc_state_pair *window = pair_of(model, pairs, n, "window.0", "window_after.0");
+    const struct sc_state_pair *memory = pair_of(model, pairs, n, "memory.2", "memory_after.2");
+    assert_true(window->kind == SC_STATE_DENSE && memory->kind == SC_STATE_DENSE);
+    assert_int_equal(pair_of(model, pairs, n, "keys.1", "keys_after.1")->kind, SC_STATE_PAGED);
+    static const int64_t window_dims[] = {1, 96, 3}, memory_dims[] = {1, 2, 16, 16};
+    assert_memory_equal(window->dims, window_dims, sizeof window_dims);
+    assert_memory_equal(memory->dims, memory_dims, sizeof memory_dims);
+    sc_model_close(model);
+}
+
+static void the_user_names_what_nothing_tells(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../states/lstm");
+    static const char *const said[] = {"h.last=h.next", "hidden=hidden_new"}, *const wrong[] = {"h.last=nothing"};
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 3); /* of LSTM and GRU that have the inputs themselves */
+    static const int64_t dims[] = {1, 1, 32}; /* the batch is second */
+    assert_memory_equal(pair_of(model, pairs, n, "cell", "cell_new")->dims, dims, sizeof dims);
+    assert_ok(sc_pairs_say(model, 2, said));
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 4); /* one was told already */
+    assert_memory_equal(pair_of(model, pairs, n, "h.last", "h.next")->dims, dims + 1, 2 * sizeof *dims);
+    assert_fails(SC_BAD_USAGE, "'h.last=nothing' is not IN=OUT", sc_pairs_say(model, 1, wrong));
+    sc_model_close(model);
+}
+
 static void a_state_without_its_output_is_refused(void **state)
 {
     (void)state;
@@ -212,6 +250,8 @@ int main(void)
         cmocka_unit_test(a_table_of_learned_positions_bounds_the_context),
         cmocka_unit_test(names_of_exporters_join_dense_states),
         cmocka_unit_test(joined_caches_have_their_batch_second),
+        cmocka_unit_test(operators_that_go_on_from_a_state_join_it),
+        cmocka_unit_test(the_user_names_what_nothing_tells),
         cmocka_unit_test(a_state_without_its_output_is_refused),
         cmocka_unit_test(a_continuation_of_another_type_is_refused),
         cmocka_unit_test(a_model_without_states_has_no_pairs),

@@ -1,0 +1,1 @@
+stagecoach plan "$root/tests/data/states/lstm" --state h.last=h.first
