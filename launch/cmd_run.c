@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "launch/app.h"
-#include "launch/inputs.h"
-#include "launch/outputs.h"
+#include "launch/carried.h"
 #include "launch/report.h"
 #include "launch/report_file.h"
 
@@ -14,6 +13,7 @@ struct sc_runner {
     struct sc_arena arena;
     struct sc_model *model;
     struct sc_session *session;
+    struct sc_carried carried; /* inputs and outputs that are one state */
     struct sc_inputs inputs; /* rank 0 */
     struct sc_outputs outputs; /* rank 0, with -o */
     enum sc_output_format format;
@@ -44,7 +44,10 @@ static enum sc_status write_outputs(struct sc_runner *runner, const struct sc_va
 {
     const struct sc_graph *graph = runner->model->graph;
     for (int o = 0; o < graph->n_outputs; o++) {
-        SC_TRY(sc_outputs_add(&runner->outputs, graph->values[graph->outputs[o]].name, values[o], runner->format));
+        const char *name = graph->values[graph->outputs[o]].name;
+        const int pair = sc_carried_of_output(&runner->carried, graph->outputs[o]);
+        SC_TRY(pair < 0 ? sc_outputs_add(&runner->outputs, name, values[o], runner->format)
+                        : sc_carried_write(runner->session, pair, name, values[o], &runner->outputs));
     }
     return sc_outputs_commit(&runner->outputs);
 }
@@ -64,9 +67,25 @@ static enum sc_status report_outputs(struct sc_runner *runner, const struct sc_v
     return SC_OK;
 }
 
-static enum sc_status deliver(struct sc_runner *runner, const struct sc_value *const *values)
+/* Of states that stay where they are, what is told of them. */
+static enum sc_status find_shapes(struct sc_runner *runner, const struct sc_value **values)
 {
     const struct sc_graph *graph = runner->model->graph;
+    for (int o = 0; o < graph->n_outputs; o++) {
+        const int pair = sc_carried_of_output(&runner->carried, graph->outputs[o]);
+        struct sc_value *shape = pair < 0 ? NULL : sc_arena_alloc(&runner->arena, sizeof *shape);
+        if (pair >= 0) {
+            SC_TRY(shape ? sc_carried_shape(runner->session, pair, shape) : SC_NO_MEMORY);
+            values[o] = shape;
+        }
+    }
+    return SC_OK;
+}
+
+static enum sc_status deliver(struct sc_runner *runner, const struct sc_value **values)
+{
+    const struct sc_graph *graph = runner->model->graph;
+    SC_TRY(find_shapes(runner, values));
     for (int o = 0; o < graph->n_outputs; o++) {
         if (!values[o]) {
             return sc_fail(SC_INTERNAL, "output '%s' was not delivered", graph->values[graph->outputs[o]].name);
@@ -91,6 +110,8 @@ static enum sc_status drive(void *arg)
     if (!values) {
         return SC_NO_MEMORY;
     }
+    SC_TRY(sc_carried_send(&runner->carried, runner->session, &runner->inputs));
+    sc_carried_row(&runner->carried, &microbatch);
     SC_TRY(sc_session_submit(runner->session, &microbatch, runner->inputs.values));
     SC_TRY(sc_session_next(runner->session, values));
     sc_report_file_ran(&runner->report);
@@ -103,13 +124,12 @@ static enum sc_status prepare(struct sc_runner *runner)
 {
     const struct sc_options *options = runner->app->options;
     const struct sc_graph *graph = runner->model->graph;
-    const struct sc_input_request request = sc_input_request_of(options);
     const char *folder = sc_options_text(options, "output");
-    if (sc_options_given(options, "format")) {
-        runner->format = sc_options_choice(options, "format") == 0 ? SC_OUTPUT_NPY : SC_OUTPUT_PB;
-        if (!folder) {
-            return sc_fail(SC_BAD_USAGE, "option '--format' says how files are written: give -o DIR too");
-        }
+    struct sc_input_request request = sc_input_request_of(options);
+    request.n_left = runner->carried.n;
+    request.left = runner->carried.inputs;
+    if (sc_options_given(options, "format") && !folder) {
+        return sc_fail(SC_BAD_USAGE, "option '--format' says how files are written: give -o DIR too");
     }
     SC_TRY(sc_inputs_make(runner->model, &request, &runner->arena, &runner->inputs));
     for (int o = 0; o < graph->n_outputs; o++) {
@@ -119,6 +139,17 @@ static enum sc_status prepare(struct sc_runner *runner)
     return folder ? sc_outputs_open(folder, &runner->outputs) : SC_OK;
 }
 
+/* On every rank alike. */
+static enum sc_status find_carried(struct sc_runner *runner)
+{
+    const struct sc_options *options = runner->app->options;
+    const struct sc_input_request request = sc_input_request_of(options);
+    if (sc_options_given(options, "format")) {
+        runner->format = sc_options_choice(options, "format") == 0 ? SC_OUTPUT_NPY : SC_OUTPUT_PB;
+    }
+    return sc_carried_find(runner->model, &request, runner->format, &runner->arena, &runner->carried);
+}
+
 static enum sc_status run(struct sc_runner *runner)
 {
     struct sc_app *app = runner->app;
@@ -126,8 +157,10 @@ static enum sc_status run(struct sc_runner *runner)
     sc_app_session_options(app, &options);
     SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &runner->report)));
     SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &runner->model));
+    SC_TRY(sc_world_agree(app->world, find_carried(runner)));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare(runner) : SC_OK));
     sc_inputs_options(&runner->inputs, &options);
+    sc_carried_options(&runner->carried, &options);
     SC_TRY(sc_session_open(app->world, runner->model, &options, &runner->session));
     sc_report_file_ready(&runner->report);
     sc_app_opened(app, "running", 0);
@@ -146,6 +179,7 @@ enum sc_status sc_command_run(struct sc_app *app)
     const enum sc_status status = run(&runner);
     sc_report_file_release(&runner.report);
     sc_outputs_release(&runner.outputs);
+    sc_inputs_release(&runner.inputs);
     sc_session_close(runner.session);
     sc_model_close(runner.model);
     sc_arena_release(&runner.arena);

@@ -17,7 +17,7 @@ static const struct sc_graph_value *declared(const struct sc_model *model, int i
 }
 
 /* The input of an item "NAME=FILE", the longest name first: names may contain '='. */
-static int find_input(const struct sc_model *model, const char *item, const char **path)
+int sc_inputs_find(const struct sc_model *model, const char *item, const char **path)
 {
     int found = -1;
     size_t longest = 0;
@@ -57,8 +57,9 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static enum sc_status read_file(
-    const char *path, const struct sc_graph_value *input, struct sc_arena *arena, struct sc_value *value)
+/* left: where the mapping of a .npy file goes that its elements stay in; NULL: they are read. */
+static enum sc_status read_file(const char *path, const struct sc_graph_value *input, struct sc_arena *arena,
+    struct sc_value *value, struct sc_file *left)
 {
     if (ends_with(path, ".pb")) {
         return sc_value_read_pb(path, &input->fact, arena, value);
@@ -71,18 +72,28 @@ static enum sc_status read_file(
             input->fact.kind == SC_KIND_MAP ? "map" : "sequence");
     }
     value->kind = SC_KIND_TENSOR;
-    return sc_npy_read(path, arena, &value->u.tensor);
+    return left ? sc_npy_map(path, arena, &value->u.tensor, left) : sc_npy_read(path, arena, &value->u.tensor);
+}
+
+static bool is_left(const struct sc_input_request *request, int input)
+{
+    for (int k = 0; k < request->n_left; k++) {
+        if (request->left[k] == input) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* One "NAME=FILE". */
-static enum sc_status read_item(const struct sc_model *model, const char *item, struct sc_arena *arena,
-    struct sc_inputs *inputs, struct sc_dims *dims)
+static enum sc_status read_item(const struct sc_model *model, const struct sc_input_request *request, const char *item,
+    struct sc_arena *arena, struct sc_inputs *inputs, struct sc_dims *dims)
 {
     const char *equals = strchr(item, '='), *path = NULL;
     if (!equals || equals == item || !equals[1]) {
         return sc_fail(SC_BAD_USAGE, "option '--input': '%s' is not NAME=FILE", item);
     }
-    const int i = find_input(model, item, &path);
+    const int i = sc_inputs_find(model, item, &path);
     if (i < 0) {
         return fail_unknown(model, item, arena);
     }
@@ -94,7 +105,7 @@ static enum sc_status read_item(const struct sc_model *model, const char *item, 
     if (!value) {
         return SC_NO_MEMORY;
     }
-    SC_TRY(read_file(path, input, arena, value));
+    SC_TRY(read_file(path, input, arena, value, is_left(request, i) ? &inputs->files[i] : NULL));
     SC_TRY(sc_dims_bind(dims, i, value));
     inputs->values[i] = value;
     return SC_OK;
@@ -171,25 +182,34 @@ enum sc_status sc_inputs_make(const struct sc_model *model, const struct sc_inpu
 {
     struct sc_dims dims;
     const size_t n = (size_t)model->graph->n_inputs + 1;
-    struct sc_inputs made = {.values = sc_arena_array(arena, n, sizeof *made.values),
-        .given = sc_arena_array(arena, n, sizeof *made.given),
-        .modes = sc_arena_array(arena, n, sizeof *made.modes)};
-    if (!made.values || !made.given || !made.modes) {
+    *inputs = (struct sc_inputs){.values = sc_arena_array(arena, n, sizeof *inputs->values),
+        .given = sc_arena_array(arena, n, sizeof *inputs->given),
+        .modes = sc_arena_array(arena, n, sizeof *inputs->modes),
+        .files = sc_arena_array(arena, n, sizeof *inputs->files)};
+    if (!inputs->values || !inputs->given || !inputs->modes || !inputs->files) {
         return SC_NO_MEMORY;
     }
+    inputs->n_files = model->graph->n_inputs;
     SC_TRY(sc_dims_init(model, arena, &dims));
     SC_TRY(sc_dims_add_all(&dims, request->n_dims, request->dims));
     for (int k = 0; k < request->n_items; k++) {
-        SC_TRY(read_item(model, request->items[k], arena, &made, &dims));
+        SC_TRY(read_item(model, request, request->items[k], arena, inputs, &dims));
     }
     for (int i = 0; i < model->graph->n_inputs; i++) {
-        SC_TRY(complete(model, request, i, arena, &made, &dims));
-        made.given[i] = made.values[i] != NULL;
-        made.modes[i] = sc_value_mode(made.values[i]);
+        SC_TRY(complete(model, request, i, arena, inputs, &dims));
+        inputs->given[i] = inputs->values[i] != NULL;
+        inputs->modes[i] = sc_value_mode(inputs->values[i]);
     }
-    made.facts = dims.facts;
-    *inputs = made;
+    inputs->facts = dims.facts;
     return SC_OK;
+}
+
+void sc_inputs_release(struct sc_inputs *inputs)
+{
+    for (int i = 0; inputs->files && i < inputs->n_files; i++) {
+        sc_file_release(&inputs->files[i]);
+    }
+    inputs->n_files = 0;
 }
 
 void sc_inputs_options(const struct sc_inputs *inputs, struct sc_session_options *options)

@@ -3,6 +3,7 @@
 #ifndef SC_LAUNCH_INPUTS_H
 #define SC_LAUNCH_INPUTS_H
 
+#include "base/file.h"
 #include "launch/options.h"
 #include "model/model.h"
 #include "runtime/session.h"
@@ -14,6 +15,8 @@ struct sc_input_request {
     const char *const *dims; /* as sc_dims_add reads them */
     bool random; /* inputs that are not given are made */
     uint64_t seed;
+    int n_left; /* graph inputs whose .npy files are left mapped */
+    const int *left;
 };
 
 /* By graph input: the value, NULL for those that take their default and optional ones; whether there is one; its mode, for
@@ -23,7 +26,14 @@ struct sc_inputs {
     bool *given;
     int8_t *modes;
     struct sc_fact *facts;
+    struct sc_file *files; /* that hold elements, of inputs that the request wants left there; zeros for the others */
+    int n_files; /* room for so many */
 };
+
+void sc_inputs_release(struct sc_inputs *inputs); /* the files; safe on zeros */
+
+/* The graph input of an item "NAME=FILE", and the file; -1: none. */
+int sc_inputs_find(const struct sc_model *model, const char *item, const char **path);
 
 /* The inputs that a session is opened for. */
 void sc_inputs_options(const struct sc_inputs *inputs, struct sc_session_options *options);

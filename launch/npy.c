@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define ALIGN 64 /* of the elements in files that we write, as NumPy does */
@@ -271,24 +269,65 @@ static enum sc_status copy_elements(
     return SC_OK;
 }
 
-enum sc_status sc_npy_parse(
-    const unsigned char *data, size_t bytes, const char *what, struct sc_arena *arena, struct sc_tensor *tensor)
+/* The header, held against the elements that are there; where these begin. */
+static enum sc_status read_header(
+    const unsigned char *data, size_t bytes, const char *what, struct header *header, size_t *offset)
 {
     struct scanner scanner;
-    struct header header = {0};
-    size_t offset = 0;
-    SC_TRY(find_header(data, bytes, what, &scanner, &offset));
-    SC_TRY(parse_header(&scanner, &header));
-    if (sc_dims_check(what, header.type, header.rank, header.dims) != SC_OK) {
+    SC_TRY(find_header(data, bytes, what, &scanner, offset));
+    SC_TRY(parse_header(&scanner, header));
+    if (sc_dims_check(what, header->type, header->rank, header->dims) != SC_OK) {
         sc_error_last()->code = SC_BAD_INPUT;
         return SC_BAD_INPUT;
     }
-    const size_t wanted = (size_t)sc_dims_product(header.dims, 0, header.rank) * sc_type_bytes(header.type);
-    if (wanted != bytes - offset) {
+    const size_t wanted = (size_t)sc_dims_product(header->dims, 0, header->rank) * sc_type_bytes(header->type);
+    if (wanted != bytes - *offset) {
         return sc_fail(
-            SC_BAD_INPUT, "'%s' has %zu bytes of elements, its shape wants %zu", what, bytes - offset, wanted);
+            SC_BAD_INPUT, "'%s' has %zu bytes of elements, its shape wants %zu", what, bytes - *offset, wanted);
     }
+    return SC_OK;
+}
+
+enum sc_status sc_npy_parse(
+    const unsigned char *data, size_t bytes, const char *what, struct sc_arena *arena, struct sc_tensor *tensor)
+{
+    struct header header = {0};
+    size_t offset = 0;
+    SC_TRY(read_header(data, bytes, what, &header, &offset));
     return copy_elements(data + offset, &header, arena, tensor);
+}
+
+/* Elements that a tensor can have where they are. The mapping is read-only; nobody writes into an input. */
+static bool leave_elements(
+    const struct sc_file *file, const struct header *header, size_t offset, struct sc_tensor *tensor)
+{
+    union {
+        const unsigned char *in;
+        void *out;
+    } data = {.in = file->data + offset};
+    if (header->swapped || header->type == SC_BOOL || (header->fortran && header->rank > 1) ||
+        (uintptr_t)data.in % sc_type_bytes(header->type) != 0) {
+        return false;
+    }
+    sc_tensor_init(tensor, header->type, header->rank, header->dims);
+    tensor->data = data.out;
+    return true;
+}
+
+enum sc_status sc_npy_map(const char *path, struct sc_arena *arena, struct sc_tensor *tensor, struct sc_file *file)
+{
+    struct sc_file mapped = {0};
+    struct header header = {0};
+    size_t offset = 0;
+    SC_TRY(sc_file_map(path, &mapped));
+    enum sc_status status = read_header(mapped.data, mapped.bytes, path, &header, &offset);
+    if (status == SC_OK && leave_elements(&mapped, &header, offset, tensor)) {
+        *file = mapped;
+        return SC_OK;
+    }
+    status = status == SC_OK ? copy_elements(mapped.data + offset, &header, arena, tensor) : status;
+    sc_file_release(&mapped);
+    return status;
 }
 
 enum sc_status sc_npy_read(const char *path, struct sc_arena *arena, struct sc_tensor *tensor)
@@ -323,9 +362,12 @@ static size_t write_header(const struct sc_tensor *tensor, const char *code, cha
     return at;
 }
 
-enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor)
+#define MOST_HEADER (512 + SC_MAX_RANK * 24)
+
+/* The header of a file for the tensor; `bytes` of it. */
+static enum sc_status make_header(
+    const char *path, const struct sc_tensor *tensor, char header[MOST_HEADER], size_t *bytes)
 {
-    char header[512 + SC_MAX_RANK * 24];
     const char *code = NULL;
     for (size_t i = 0; i < N_TYPES; i++) {
         code = types[i].type == tensor->type ? types[i].code : code;
@@ -334,7 +376,15 @@ enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor)
         return sc_fail(SC_UNSUPPORTED, "'%s': a tensor of %s has no .npy form: write a .pb file instead", path,
             sc_type_name(tensor->type));
     }
-    const size_t header_bytes = write_header(tensor, code, header, sizeof header);
+    *bytes = write_header(tensor, code, header, MOST_HEADER);
+    return SC_OK;
+}
+
+enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor)
+{
+    char header[MOST_HEADER];
+    size_t header_bytes;
+    SC_TRY(make_header(path, tensor, header, &header_bytes));
     const size_t bytes = sc_tensor_bytes(tensor);
     void *memory = NULL;
     if (posix_memalign(&memory, ALIGN, header_bytes + bytes) != 0) {
@@ -348,4 +398,35 @@ enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor)
     const enum sc_status status = sc_file_write(path, whole, header_bytes + bytes);
     free(whole);
     return status;
+}
+
+static enum sc_status append_pieces(
+    struct sc_file_writer *writer, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg, void *piece)
+{
+    const size_t element = sc_type_bytes(shape->type);
+    const int64_t count = sc_tensor_count(shape), most = (int64_t)(SC_NPY_PIECE_BYTES / element);
+    for (int64_t at = 0; at < count; at += most) {
+        const int64_t n = count - at < most ? count - at : most;
+        SC_TRY(read(arg, at, n, piece));
+        SC_TRY(sc_file_append(writer, piece, (size_t)n * element));
+    }
+    SC_TRY(sc_file_flush(writer));
+    return sc_file_commit(writer);
+}
+
+enum sc_status sc_npy_write_pieces(const char *path, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg)
+{
+    char header[MOST_HEADER];
+    size_t header_bytes;
+    struct sc_file_writer writer = {0};
+    SC_TRY(make_header(path, shape, header, &header_bytes));
+    void *piece = malloc(SC_NPY_PIECE_BYTES);
+    enum sc_status status = piece ? SC_OK : sc_fail(SC_NO_MEMORY, "'%s': out of memory for a piece", path);
+    status = status == SC_OK ? sc_file_begin(path, &writer) : status;
+    status = status == SC_OK ? sc_file_append(&writer, header, header_bytes) : status;
+    status = status == SC_OK ? append_pieces(&writer, shape, read, arg, piece) : status;
+    const struct sc_error error = *sc_error_last();
+    sc_file_abandon(&writer);
+    free(piece);
+    return status == SC_OK ? SC_OK : sc_error_set(&error);
 }

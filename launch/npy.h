@@ -3,6 +3,7 @@
 #ifndef SC_LAUNCH_NPY_H
 #define SC_LAUNCH_NPY_H
 
+#include "base/file.h"
 #include "tensor/tensor.h"
 
 /* Reads one array into dense memory of `arena`: format versions 1 to 3, either byte order, C and Fortran order, the
@@ -10,6 +11,10 @@
  * or 1. Fails with SC_IO, SC_UNSUPPORTED (another type) or SC_BAD_INPUT (everything else), naming the file. Source: NEP
  * 1 and numpy.lib.format. */
 enum sc_status sc_npy_read(const char *path, struct sc_arena *arena, struct sc_tensor *tensor);
+
+/* The same, with the elements left in the file where they lie there as tensors have them; `file` is then the mapping that
+ * holds them, for the caller to release, else zeros. */
+enum sc_status sc_npy_map(const char *path, struct sc_arena *arena, struct sc_tensor *tensor, struct sc_file *file);
 
 /* The same from memory; `what` names it in messages. */
 enum sc_status sc_npy_parse(
@@ -19,5 +24,11 @@ enum sc_status sc_npy_parse(
  * SC_UNSUPPORTED for types that NumPy has not: strings, bfloat16, and those of 8 bits and less that are not integers.
  */
 enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor);
+
+/* The same of a tensor whose elements, in C order, `read` brings piece by piece: n from `at` on, of at most
+ * SC_NPY_PIECE_BYTES together. */
+#define SC_NPY_PIECE_BYTES ((size_t)1 << 20)
+typedef enum sc_status sc_npy_read_fn(void *arg, int64_t at, int64_t n, void *to);
+enum sc_status sc_npy_write_pieces(const char *path, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg);
 
 #endif

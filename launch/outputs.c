@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/npy.h"
 #include "model/model.h"
 
 #define SC_NAME_BYTES 200 /* of an output's name in its file's name, which may have 255 */
@@ -118,16 +117,14 @@ static enum sc_status rename_error(const char *to)
     return sc_fail(SC_IO, "'%s'%s", to, cause ? cause + 1 : " cannot be written");
 }
 
-enum sc_status sc_outputs_add(
-    struct sc_outputs *outputs, const char *name, const struct sc_value *value, enum sc_output_format format)
+/* One more file, still to be written. */
+static enum sc_status add_file(
+    struct sc_outputs *outputs, const char *name, const char *ending, const struct sc_output_file **added)
 {
-    const enum sc_type type = value->kind == SC_KIND_TENSOR ? value->u.tensor.type : SC_TYPE_NONE;
-    const bool npy = format != SC_OUTPUT_PB && has_npy(value->kind, type);
     struct stat about;
-    SC_TRY(sc_outputs_check(name, value->kind, value->kind == SC_KIND_TENSOR ? type : SC_F32, format));
     SC_TRY(outputs->passing ? SC_OK : make_passing(outputs));
     SC_TRY(make_room(outputs));
-    struct sc_output_file file = {.to = name_file(outputs, name, npy ? ".npy" : ".pb"),
+    struct sc_output_file file = {.to = name_file(outputs, name, ending),
         .from = sc_arena_printf(&outputs->arena, "%s/%d", outputs->passing, outputs->n),
         .before = sc_arena_printf(&outputs->arena, "%s/%d.before", outputs->passing, outputs->n)};
     if (!file.to || !file.from || !file.before) {
@@ -137,10 +134,32 @@ enum sc_status sc_outputs_add(
         return sc_fail(SC_IO, "'%s' is a folder, want room for a file", file.to);
     }
     SC_TRY(sc_map_put(&outputs->taken, file.to, strlen(file.to), outputs->n));
+    *added = &outputs->files[outputs->n];
     outputs->files[outputs->n++] = file;
+    return SC_OK;
+}
+
+enum sc_status sc_outputs_add(
+    struct sc_outputs *outputs, const char *name, const struct sc_value *value, enum sc_output_format format)
+{
+    const enum sc_type type = value->kind == SC_KIND_TENSOR ? value->u.tensor.type : SC_TYPE_NONE;
+    const bool npy = format != SC_OUTPUT_PB && has_npy(value->kind, type);
+    const struct sc_output_file *file;
+    SC_TRY(sc_outputs_check(name, value->kind, value->kind == SC_KIND_TENSOR ? type : SC_F32, format));
+    SC_TRY(add_file(outputs, name, npy ? ".npy" : ".pb", &file));
     const enum sc_status status =
-        npy ? sc_npy_write(file.from, &value->u.tensor) : sc_value_write_pb(file.from, name, value);
-    return status == SC_IO ? rename_error(file.to) : status;
+        npy ? sc_npy_write(file->from, &value->u.tensor) : sc_value_write_pb(file->from, name, value);
+    return status == SC_IO ? rename_error(file->to) : status;
+}
+
+enum sc_status sc_outputs_add_pieces(
+    struct sc_outputs *outputs, const char *name, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg)
+{
+    const struct sc_output_file *file;
+    SC_TRY(sc_outputs_check(name, SC_KIND_TENSOR, shape->type, SC_OUTPUT_NPY));
+    SC_TRY(add_file(outputs, name, ".npy", &file));
+    const enum sc_status status = sc_npy_write_pieces(file->from, shape, read, arg);
+    return status == SC_IO ? rename_error(file->to) : status;
 }
 
 /* A link keeps what was there without taking it away; not every file system has links. */

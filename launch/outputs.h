@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "launch/npy.h"
 #include "model/graph.h"
 
 enum sc_output_format { SC_OUTPUT_AUTO, SC_OUTPUT_NPY, SC_OUTPUT_PB }; /* AUTO: .npy where it can hold the value */
@@ -32,6 +33,10 @@ enum sc_status sc_outputs_check(const char *name, enum sc_kind kind, enum sc_typ
 /* Writes NAME.npy or NAME.pb, with what a file name cannot hold replaced; two names never become one. */
 enum sc_status sc_outputs_add(
     struct sc_outputs *outputs, const char *name, const struct sc_value *value, enum sc_output_format format);
+
+/* NAME.npy of a tensor whose elements come piece by piece (launch/npy.h). */
+enum sc_status sc_outputs_add_pieces(
+    struct sc_outputs *outputs, const char *name, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg);
 
 enum sc_status sc_outputs_commit(struct sc_outputs *outputs);
 void sc_outputs_release(struct sc_outputs *outputs); /* safe on zeros */

@@ -333,6 +333,72 @@ static void types_without_npy_form_are_refused(void **state)
     }
 }
 
+static enum sc_status numbers_from(void *arg, int64_t at, int64_t n, void *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        ((float *)to)[i] = (float)(at + i);
+    }
+    const int64_t *fails_at = arg;
+    return at + n > *fails_at ? sc_fail(SC_PEER, "no more") : SC_OK;
+}
+
+/* More than one piece; the file is that of a tensor in memory, or none. */
+static void a_file_written_in_pieces_is_that_of_the_whole(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_tensor whole, mapped;
+    struct sc_file in_pieces = {0}, at_once = {0}, left = {0};
+    const int64_t dims[] = {3, 100001};
+    int64_t fails_at = 250000;
+    char paths[2][64];
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "/tmp/sc_npy_%d_%d.npy", (int)getpid(), i);
+    }
+    assert_int_equal(sc_tensor_new(&arena, SC_F32, 2, dims, &whole), SC_OK);
+    for (int64_t i = 0; i < 300003; i++) {
+        ((float *)whole.data)[i] = (float)i;
+    }
+    assert_int_equal(sc_npy_write(paths[0], &whole), SC_OK);
+    assert_int_equal(sc_npy_write_pieces(paths[1], &whole, numbers_from, &fails_at), SC_PEER);
+    assert_int_equal(access(paths[1], F_OK), -1);
+    fails_at = 300003;
+    assert_int_equal(sc_npy_write_pieces(paths[1], &whole, numbers_from, &fails_at), SC_OK);
+    assert_int_equal(sc_file_map(paths[0], &at_once), SC_OK);
+    assert_int_equal(sc_file_map(paths[1], &in_pieces), SC_OK);
+    assert_int_equal(in_pieces.bytes, at_once.bytes);
+    assert_memory_equal(in_pieces.data, at_once.data, at_once.bytes);
+    assert_int_equal(sc_npy_map(paths[1], &arena, &mapped, &left), SC_OK);
+    assert_ptr_equal(mapped.data, left.data + left.bytes - 300003 * sizeof(float)); /* where it lies */
+    assert_memory_equal(mapped.data, whole.data, 300003 * sizeof(float));
+    sc_file_release(&left);
+    sc_file_release(&in_pieces);
+    sc_file_release(&at_once);
+    sc_arena_release(&arena);
+    (void)unlink(paths[0]);
+    (void)unlink(paths[1]);
+}
+
+/* Elements in another order than a tensor's are read into memory. */
+static void a_file_of_swapped_bytes_is_not_left_mapped(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_tensor tensor;
+    struct sc_file left = {0};
+    char path[64];
+    const unsigned char two[] = {0, 0, 0, 2};
+    struct image image = image_of(1, "{'descr': '>i4', 'fortran_order': False, 'shape': (1,), }\n", two, sizeof two);
+    snprintf(path, sizeof path, "/tmp/sc_npy_%d.npy", (int)getpid());
+    assert_int_equal(sc_file_write(path, image.data, image.bytes), SC_OK);
+    assert_int_equal(sc_npy_map(path, &arena, &tensor, &left), SC_OK);
+    assert_null(left.data);
+    assert_int_equal(*(const int32_t *)tensor.data, 2);
+    free(image.data);
+    sc_arena_release(&arena);
+    (void)unlink(path);
+}
+
 static void missing_files_are_named(void **state)
 {
     (void)state;
@@ -358,6 +424,8 @@ int main(void)
         cmocka_unit_test(written_file_is_what_numpy_writes),
         cmocka_unit_test(written_shapes_are_read_back),
         cmocka_unit_test(types_without_npy_form_are_refused),
+        cmocka_unit_test(a_file_written_in_pieces_is_that_of_the_whole),
+        cmocka_unit_test(a_file_of_swapped_bytes_is_not_left_mapped),
         cmocka_unit_test(missing_files_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
