@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Strided to dense copies. Dims that are walked as one are merged first; what remains is copied in contiguous runs,
- * or in tiles when the dim that is contiguous in the source is not the inner one of the result (transposes). */
+ * filled where the inner dim repeats one element, or copied in tiles when the dim that is contiguous in the source is not the inner one of the result (transposes). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,11 +101,42 @@ static int pick_row_dim(const struct walk *walk)
     return best;
 }
 
+/* Inlined once per width, so that the copies become vectors. */
+static inline __attribute__((always_inline)) void fill(char *to, const char *value, size_t width, int64_t n)
+{
+    char element[16];
+    memcpy(element, value, width);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(to + i * (ptrdiff_t)width, element, width);
+    }
+}
+
+void sc_fill(void *to, const void *value, size_t bytes, int64_t n)
+{
+    switch (bytes) {
+    case 1:
+        fill(to, value, 1, n);
+        break;
+    case 2:
+        fill(to, value, 2, n);
+        break;
+    case 4:
+        fill(to, value, 4, n);
+        break;
+    case 8:
+        fill(to, value, 8, n);
+        break;
+    default:
+        fill(to, value, 16, n);
+        break;
+    }
+}
+
 /* Walks all dims but inner and row_dim (-1: none) and copies a plane, or a run, at each position. */
 static void copy_walk(const struct walk *walk, int row_dim, const char *from, char *to, size_t width)
 {
     const int inner = walk->rank - 1;
-    const bool runs = row_dim < 0 && walk->from[inner] == 1;
+    const bool runs = row_dim < 0 && walk->from[inner] == 1, repeats = row_dim < 0 && walk->from[inner] == 0;
     const struct plane plane = {row_dim < 0 ? 1 : walk->dims[row_dim], walk->dims[inner],
         row_dim < 0 ? 0 : walk->from[row_dim], walk->from[inner], row_dim < 0 ? 0 : walk->to[row_dim]};
     const ptrdiff_t w = (ptrdiff_t)width;
@@ -114,6 +145,8 @@ static void copy_walk(const struct walk *walk, int row_dim, const char *from, ch
     for (;;) {
         if (runs) {
             memcpy(to + to_at * w, from + from_at * w, (size_t)plane.columns * width);
+        } else if (repeats) {
+            sc_fill(to + to_at * w, from + from_at * w, width, plane.columns);
         } else {
             copy_plane_of_width(&plane, from + from_at * w, to + to_at * w, width);
         }
@@ -150,6 +183,6 @@ void sc_tensor_copy_dense(const struct sc_tensor *from, void *to)
     }
     struct walk walk;
     merge_dims(from, &walk);
-    const bool runs = walk.from[walk.rank - 1] == 1;
-    copy_walk(&walk, runs || walk.rank < 2 ? -1 : pick_row_dim(&walk), from->data, to, width);
+    const int64_t step = walk.from[walk.rank - 1];
+    copy_walk(&walk, step == 0 || step == 1 || walk.rank < 2 ? -1 : pick_row_dim(&walk), from->data, to, width);
 }

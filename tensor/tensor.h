@@ -57,6 +57,9 @@ bool sc_dims_equal(const struct sc_tensor *a, const struct sc_tensor *b);
  * references. */
 void sc_tensor_copy_dense(const struct sc_tensor *from, void *to);
 
+/* n elements at `to` become copies of the element at `value`. */
+void sc_fill(void *to, const void *value, size_t bytes, int64_t n);
+
 /* A dense tensor with zeroed memory in the arena. */
 enum sc_status sc_tensor_new(
     struct sc_arena *arena, enum sc_type type, int rank, const int64_t *dims, struct sc_tensor *tensor);

@@ -51,6 +51,10 @@ static void copy_row(void *to, int64_t to_stride, const void *from, int64_t from
         memcpy(to, from, (size_t)n * bytes);
         return;
     }
+    if (to_stride == 1 && from_stride == 0) {
+        sc_fill(to, from, bytes, n);
+        return;
+    }
     switch (bytes) {
     case 1:
         COPY_STRIDED(uint8_t);
@@ -134,20 +138,5 @@ void sc_move_run(const struct sc_move *move, struct sc_team *team)
         move_part(&job, 0, 0);
     } else {
         sc_team_for(team, parts, move_part, &job);
-    }
-}
-
-void sc_fill(void *to, const void *value, size_t bytes, int64_t n)
-{
-    if (n <= 0) {
-        return;
-    }
-    /* The filled part doubles. */
-    memcpy(to, value, bytes);
-    const size_t total = (size_t)n * bytes;
-    for (size_t done = bytes; done < total;) {
-        const size_t step = done < total - done ? done : total - done;
-        memcpy(sc_at(to, (int64_t)done, 1), to, step);
-        done += step;
     }
 }

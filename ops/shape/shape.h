@@ -96,9 +96,6 @@ static inline void sc_copy_element(void *to, const void *from, size_t bytes)
     }
 }
 
-/* n elements at `to` become copies of the element at `value`. */
-void sc_fill(void *to, const void *value, size_t bytes, int64_t n);
-
 /* Number of parts of about `grain` items out of n; at least 1. */
 static inline int64_t sc_parts(int64_t n, int64_t grain)
 {
