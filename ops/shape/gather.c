@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/shape/shape.h"
+#include "tensor/convert.h"
 
 static enum sc_status params_axis(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
@@ -56,7 +57,7 @@ static enum sc_status resolve_indices(const struct sc_call *call)
     const int64_t dim = in->dims[axis];
     const int64_t n = sc_tensor_count(indices);
     for (int64_t i = 0; i < n; i++) {
-        const int64_t index = sc_index_at(indices, i);
+        const int64_t index = indices->type == SC_I64 ? ((const int64_t *)indices->data)[i] : sc_index_at(indices, i);
         if (index < -dim || index >= dim) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
                 "index %lld is outside of axis %d, which has %lld entries", (long long)index, axis, (long long)dim);
@@ -135,26 +136,91 @@ static enum sc_status infer_gather_elements(struct sc_infer *infer)
     return SC_OK;
 }
 
+#define TILE 256
+#define PART_ELEMENTS 16384
+
+struct elements {
+    const struct sc_tensor *in, *indices, *out;
+    int axis;
+};
+
+/* A run along the last axis of the result: element k is from[index[k] * axis + k * last]. */
+struct run {
+    const char *from;
+    char *to;
+    int64_t n, axis, last; /* strides of the data; last is 0 where it is the axis */
+    int64_t index[TILE];
+};
+
+/* Inlined once per width, so that the element copies are single moves. */
+static inline __attribute__((always_inline)) void pick(const struct run *run, size_t width)
+{
+    const ptrdiff_t w = (ptrdiff_t)width;
+    for (int64_t k = 0; k < run->n; k++) {
+        memcpy(run->to + k * w, run->from + (run->index[k] * run->axis + k * run->last) * w, width);
+    }
+}
+
+static void pick_of_width(const struct run *run, size_t width)
+{
+    switch (width) {
+    case 1:
+        pick(run, 1);
+        break;
+    case 2:
+        pick(run, 2);
+        break;
+    case 4:
+        pick(run, 4);
+        break;
+    case 8:
+        pick(run, 8);
+        break;
+    default:
+        pick(run, 16);
+        break;
+    }
+}
+
+static void read_indices(const struct sc_tensor *indices, int64_t at, int64_t n, int64_t dim, int64_t *index)
+{
+    sc_convert(indices->type, sc_const_at(indices->data, at, sc_type_bytes(indices->type)), SC_I64, index, n, 0);
+    for (int64_t k = 0; k < n; k++) {
+        index[k] += index[k] >> 63 & dim;
+    }
+}
+
+static void elements_part(void *arg, int64_t part, int worker)
+{
+    (void)worker;
+    const struct elements *e = arg;
+    const int64_t all = sc_tensor_count(e->out), last = e->out->rank - 1;
+    const int64_t end = (part + 1) * PART_ELEMENTS < all ? (part + 1) * PART_ELEMENTS : all;
+    const size_t bytes = sc_type_bytes(e->out->type);
+    struct run run = {.axis = e->in->strides[e->axis], .last = e->axis == last ? 0 : e->in->strides[last]};
+    for (int64_t at = part * PART_ELEMENTS; at < end; at += run.n) {
+        int64_t rest = at, from = 0;
+        for (int64_t d = last; d >= 0; d--) {
+            from += d == e->axis ? 0 : rest % e->out->dims[d] * e->in->strides[d];
+            rest /= e->out->dims[d];
+        }
+        const int64_t in_row = e->out->dims[last] - at % e->out->dims[last];
+        run.n = in_row < end - at ? in_row : end - at;
+        run.n = run.n < TILE ? run.n : TILE;
+        run.from = sc_const_at(e->in->data, from, bytes);
+        run.to = sc_at(e->out->data, at, bytes);
+        read_indices(e->indices, at, run.n, e->in->dims[e->axis], run.index);
+        pick_of_width(&run, bytes);
+    }
+}
+
 static void run_gather_elements(const struct sc_call *call)
 {
-    const struct sc_tensor *in = sc_call_in(call, 0);
-    const struct sc_tensor *indices = sc_call_in(call, 1);
-    struct sc_tensor *out = sc_call_out(call, 0);
-    const int64_t axis_of = *(const int64_t *)call->params;
-    const int axis = (int)(axis_of < 0 ? axis_of + in->rank : axis_of);
-    const size_t bytes = sc_type_bytes(in->type);
-    const int64_t n = sc_tensor_count(out);
-    int64_t at[SC_MAX_RANK] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t index = sc_index_at(indices, i);
-        int64_t from = (index < 0 ? index + in->dims[axis] : index) * in->strides[axis];
-        for (int d = 0; d < in->rank; d++) {
-            from += d == axis ? 0 : at[d] * in->strides[d];
-        }
-        memcpy(sc_at(out->data, i, bytes), sc_const_at(in->data, from, bytes), bytes);
-        for (int d = in->rank - 1; d >= 0 && ++at[d] == out->dims[d]; d--) {
-            at[d] = 0;
-        }
+    struct elements e = {.in = sc_call_in(call, 0), .indices = sc_call_in(call, 1), .out = sc_call_out(call, 0)};
+    const int64_t axis = *(const int64_t *)call->params, n = sc_tensor_count(e.out);
+    e.axis = (int)(axis < 0 ? axis + e.in->rank : axis);
+    if (n > 0) {
+        sc_team_for(call->team, sc_parts(n, PART_ELEMENTS), elements_part, &e);
     }
 }
 
