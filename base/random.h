@@ -23,4 +23,11 @@ void sc_random_words(const struct sc_random_key *key, uint64_t index, uint32_t w
 /* Uniform in [0, 1), 53 bits. */
 double sc_random_uniform(const struct sc_random_key *key, uint64_t index);
 
+/* The numbers of `n` elements from `first` on: sc_random_uniform of each, many at once. */
+void sc_random_uniforms(const struct sc_random_key *key, uint64_t first, int64_t n, double *u);
+
+/* Normal, of mean 0 and deviation 1: elements 2 i and 2 i + 1 are made of the words of index i. Source: Box and Muller, "A
+ * note on the generation of random normal deviates" (1958), on 53 bits each. `first` is even. */
+void sc_random_normals(const struct sc_random_key *key, uint64_t first, int64_t n, double *x);
+
 #endif

@@ -9,6 +9,7 @@
 #include "tensor/convert.h"
 
 #define PART_ELEMENTS 4096
+#define TILE 256
 
 enum draw { UNIFORM, NORMAL, BERNOULLI };
 
@@ -103,19 +104,6 @@ static struct sc_random_key key_of(const struct sc_call *call)
     return key;
 }
 
-/* Box and Muller, "A note on the generation of random normal deviates" (1958), on 53 bits each. */
-static double draw_normal(const struct sc_random_key *key, uint64_t i)
-{
-    uint32_t words[4];
-    double u[2];
-    sc_random_words(key, i, words);
-    for (int k = 0; k < 2; k++) {
-        const uint64_t bits = (uint64_t)words[2 * k] << 21 ^ words[2 * k + 1] >> 11;
-        u[k] = ((double)bits + 0.5) / 9007199254740992.0; /* neither 0 nor 1 */
-    }
-    return sqrt(-2.0 * log(u[0])) * cos(2.0 * 3.14159265358979323846 * u[1]);
-}
-
 static void draw_part(void *arg, int64_t part, int worker)
 {
     (void)worker;
@@ -123,17 +111,23 @@ static void draw_part(void *arg, int64_t part, int worker)
     const struct params *p = job->p;
     const int64_t n = sc_tensor_count(job->out);
     const int64_t end = (part + 1) * PART_ELEMENTS < n ? (part + 1) * PART_ELEMENTS : n;
-    for (int64_t i = part * PART_ELEMENTS; i < end; i++) {
-        const uint64_t at = (uint64_t)i;
-        double x;
+    const size_t bytes = sc_type_bytes(job->out->type);
+    double x[TILE], p_of_one[TILE];
+    for (int64_t at = part * PART_ELEMENTS; at < end; at += TILE) {
+        const int64_t m = end - at < TILE ? end - at : TILE;
         if (p->draw == NORMAL) {
-            x = p->start + p->scale * draw_normal(&job->key, at);
-        } else if (p->draw == UNIFORM) {
-            x = p->start + p->scale * sc_random_uniform(&job->key, at);
+            sc_random_normals(&job->key, (uint64_t)at, m, x);
         } else {
-            x = sc_random_uniform(&job->key, at) < sc_number_at(job->in, i) ? 1.0 : 0.0;
+            sc_random_uniforms(&job->key, (uint64_t)at, m, x);
         }
-        sc_number_put(job->out, i, x);
+        if (p->draw == BERNOULLI) {
+            const enum sc_type type = job->in->type;
+            sc_convert(type, sc_const_at(job->in->data, at, sc_type_bytes(type)), SC_F64, p_of_one, m, 0);
+        }
+        for (int64_t i = 0; i < m; i++) {
+            x[i] = p->draw == BERNOULLI ? x[i] < p_of_one[i] : p->start + p->scale * x[i];
+        }
+        sc_convert(SC_F64, x, job->out->type, sc_at(job->out->data, at, bytes), m, 0);
     }
 }
 

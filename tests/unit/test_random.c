@@ -74,12 +74,62 @@ static void uniform_numbers_have_mean_and_variance(void **state)
     assert_true(fabs(squares / N - 1.0 / 12) < 5 * sqrt(1.0 / 180 / N));
 }
 
+static void many_at_once_are_the_numbers_of_each(void **state)
+{
+    (void)state;
+    enum { N = 301 };
+    const struct sc_random_key key = {.seed = 42, .stream = 5, .seq = 9};
+    const uint64_t first = ((uint64_t)1 << 32) - 100;
+    double all[N], part[N];
+    sc_random_uniforms(&key, first, N, all);
+    for (uint64_t i = 0; i < N; i++) {
+        assert_true(all[i] == sc_random_uniform(&key, first + i));
+    }
+    sc_random_normals(&key, first, N, all);
+    for (uint64_t at = 0; at < N; at += 2) { /* an odd count too ends with the number of its place */
+        sc_random_normals(&key, first + at, 1 + at % 7 / 2, part);
+        assert_memory_equal(part, all + at, sizeof *part);
+    }
+}
+
+/* Moments up to the fourth, the share within one deviation, and that the two numbers of an index, and those of one and
+ * the next, have nothing to do with each other, nor have their squares. Five standard errors. */
+static void normal_numbers_are_normal_and_apart(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    static double x[N];
+    const struct sc_random_key key = {.seed = 7, .stream = 1, .seq = 2};
+    double powers[5] = {0}, within = 0, pairs[2] = {0}, squares[2] = {0};
+    sc_random_normals(&key, 0, N, x);
+    for (int i = 0; i + 1 < N; i++) {
+        double power = 1;
+        for (int k = 0; k < 5; k++, power *= x[i]) {
+            powers[k] += power / N;
+        }
+        within += fabs(x[i]) < 1;
+        pairs[i % 2] += x[i] * x[i + 1] / (N / 2);
+        squares[i % 2] += (x[i] * x[i] - 1) * (x[i + 1] * x[i + 1] - 1) / (N / 2);
+    }
+    assert_true(fabs(powers[1]) < 5 * sqrt(1.0 / N));
+    assert_true(fabs(powers[2] - 1) < 5 * sqrt(2.0 / N));
+    assert_true(fabs(powers[3]) < 5 * sqrt(15.0 / N));
+    assert_true(fabs(powers[4] - 3) < 5 * sqrt(96.0 / N));
+    assert_true(fabs(within / N - 0.682689492) < 5 * sqrt(0.682689492 * 0.317310508 / N));
+    for (int k = 0; k < 2; k++) {
+        assert_true(fabs(pairs[k]) < 5 * sqrt(2.0 / N));
+        assert_true(fabs(squares[k]) < 5 * sqrt(2.0 * 4 / N));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_gives_the_published_words),
         cmocka_unit_test(every_part_of_the_key_changes_the_words),
         cmocka_unit_test(uniform_numbers_have_mean_and_variance),
+        cmocka_unit_test(many_at_once_are_the_numbers_of_each),
+        cmocka_unit_test(normal_numbers_are_normal_and_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
