@@ -8,6 +8,8 @@
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
+#define TILE 256 /* numbers drawn at a time */
+
 struct params {
     bool inputs; /* ratio and training_mode are inputs: version 12 and later */
     bool has_seed;
@@ -77,65 +79,109 @@ static void twister_init(struct twister *t, uint32_t seed)
     t->at = 624;
 }
 
-static uint32_t twister_next(struct twister *t)
+static uint32_t twisted(uint32_t upper, uint32_t lower, uint32_t far)
 {
-    if (t->at == 624) {
-        for (int i = 0; i < 624; i++) {
-            const uint32_t y = (t->state[i] & 0x80000000U) | (t->state[(i + 1) % 624] & 0x7fffffffU);
-            t->state[i] = t->state[(i + 397) % 624] ^ (y >> 1) ^ (y & 1 ? 0x9908b0dfU : 0);
-        }
-        t->at = 0;
-    }
-    uint32_t y = t->state[t->at++];
+    const uint32_t y = (upper & 0x80000000U) | (lower & 0x7fffffffU);
+    return far ^ (y >> 1) ^ (0x9908b0dfU & (0U - (y & 1)));
+}
+
+static uint32_t tempered(uint32_t y)
+{
     y ^= y >> 11;
     y ^= (y << 7) & 0x9d2c5680U;
     y ^= (y << 15) & 0xefc60000U;
     return y ^ (y >> 18);
 }
 
-static double twister_uniform(struct twister *t)
+static void twister_turn(struct twister *t)
 {
-    const uint32_t a = twister_next(t) >> 5;
-    const uint32_t b = twister_next(t) >> 6;
-    return ((double)a * 67108864.0 + (double)b) / 9007199254740992.0;
+    uint32_t *s = t->state;
+    for (int i = 0; i < 227; i++) {
+        s[i] = twisted(s[i], s[i + 1], s[i + 397]);
+    }
+    for (int i = 227; i < 623; i++) {
+        s[i] = twisted(s[i], s[i + 1], s[i - 227]);
+    }
+    s[623] = twisted(s[623], s[0], s[396]);
+    t->at = 0;
 }
 
-static void set_mask(const struct sc_tensor *mask, int64_t i, bool kept)
+/* A number takes two words, and there are 624. */
+static void twister_uniforms(struct twister *t, int64_t n, double *u)
 {
-    const float value = kept;
+    for (int64_t i = 0; i < n; i++) {
+        if (t->at == 624) {
+            twister_turn(t);
+        }
+        const uint32_t a = tempered(t->state[t->at]) >> 5, b = tempered(t->state[t->at + 1]) >> 6;
+        u[i] = ((double)(int32_t)a * 67108864.0 + (double)(int32_t)b) / 9007199254740992.0;
+        t->at += 2;
+    }
+}
+
+static void fill_mask(const struct sc_tensor *mask)
+{
+    const float kept = 1.0F;
+    double element; /* of any type */
     if (mask) {
-        sc_convert(SC_F32, &value, mask->type, sc_at(mask->data, i, sc_type_bytes(mask->type)), 1, 0);
+        sc_convert(SC_F32, &kept, mask->type, &element, 1, 0);
+        sc_fill(mask->data, &element, sc_type_bytes(mask->type), sc_tensor_count(mask));
+    }
+}
+
+/* A tile of numbers u from element `at` on: y is x / (1 - ratio) where u has reached the ratio, else 0. */
+static void drop_tile(const struct sc_call *call, int64_t at, int64_t n, double ratio, const double *u)
+{
+    const struct sc_tensor *x = sc_call_in(call, 0), *y = sc_call_out(call, 0), *mask = sc_call_out(call, 1);
+    double values[TILE];
+    if (mask) {
+        float kept[TILE];
+        for (int64_t i = 0; i < n; i++) {
+            kept[i] = u[i] >= ratio;
+        }
+        sc_convert(SC_F32, kept, mask->type, sc_at(mask->data, at, sc_type_bytes(mask->type)), n, 0);
+    }
+    if (y) {
+        const size_t bytes = sc_type_bytes(x->type);
+        sc_convert(x->type, sc_const_at(x->data, at, bytes), SC_F64, values, n, 0);
+        for (int64_t i = 0; i < n; i++) {
+            const double scaled = values[i] / (1.0 - ratio);
+            values[i] = u[i] >= ratio ? scaled : 0.0;
+        }
+        sc_convert(SC_F64, values, y->type, sc_at(y->data, at, bytes), n, SC_CONVERT_SATURATE);
+    }
+}
+
+static void train(const struct sc_call *call, double ratio)
+{
+    const struct params *p = call->params;
+    const int64_t n = sc_tensor_count(sc_call_in(call, 0));
+    struct twister twister;
+    double u[TILE];
+    twister_init(&twister, (uint32_t)p->seed);
+    for (int64_t at = 0; at < n; at += TILE) {
+        const int64_t m = n - at < TILE ? n - at : TILE;
+        if (p->has_seed) {
+            twister_uniforms(&twister, m, u);
+        } else {
+            sc_random_uniforms(&call->random, (uint64_t)at, m, u);
+        }
+        drop_tile(call, at, m, ratio, u);
     }
 }
 
 static void run_dropout(const struct sc_call *call)
 {
     const struct params *p = call->params;
-    const struct sc_tensor *x = sc_call_in(call, 0);
-    const struct sc_tensor *y = sc_call_out(call, 0);
-    const struct sc_tensor *mask = sc_call_out(call, 1);
-    const struct sc_tensor *mode = sc_call_in(call, 2);
+    const struct sc_tensor *x = sc_call_in(call, 0), *y = sc_call_out(call, 0), *mode = sc_call_in(call, 2);
     const double ratio = ratio_of(call);
-    const bool training = p->inputs && mode && *(const unsigned char *)mode->data && ratio != 0.0;
-    const int64_t n = sc_tensor_count(x);
-    const size_t bytes = sc_type_bytes(x->type);
-    struct twister twister;
-    twister_init(&twister, (uint32_t)p->seed);
-    if (!training && y && y->data != x->data) {
-        sc_tensor_copy_dense(x, y->data);
+    if (p->inputs && mode && *(const unsigned char *)mode->data && ratio != 0.0) {
+        train(call, ratio);
+        return;
     }
-    for (int64_t i = 0; (training || mask) && i < n; i++) {
-        bool kept = true;
-        if (training) {
-            kept = (p->has_seed ? twister_uniform(&twister) : sc_random_uniform(&call->random, (uint64_t)i)) >= ratio;
-        }
-        set_mask(mask, i, kept);
-        if (training && y) {
-            double value;
-            sc_convert(x->type, sc_const_at(x->data, i, bytes), SC_F64, &value, 1, 0);
-            value = kept ? value / (1.0 - ratio) : 0.0;
-            sc_convert(SC_F64, &value, y->type, sc_at(y->data, i, bytes), 1, SC_CONVERT_SATURATE);
-        }
+    fill_mask(sc_call_out(call, 1));
+    if (y && y->data != x->data) {
+        sc_tensor_copy_dense(x, y->data);
     }
 }
 
