@@ -178,6 +178,8 @@ struct sc_byte_rounding {
     int is_signed; /* i8, else u8 */
 };
 
+enum { SC_DOUBLE_ROWS = 6, SC_DOUBLE_COLUMNS = 4 };
+
 struct sc_kernels {
     const char *name; /* "base", "avx2", "avx512" */
     enum sc_isa isa;
@@ -200,6 +202,8 @@ struct sc_kernels {
     void (*gemm_tile_f16)(const struct sc_gemm_tile *tile); /* B is f16, widened on the way; A and C stay f32 */
     void (*gemm_tile_bf16)(const struct sc_gemm_tile *tile);
     int64_t gemm_rows, gemm_panels; /* the tile that is fastest for large M; never changes a result */
+    /* sums[i][j] += x[i * x_stride + k] * panel[k][j] over k < n in order, for SC_DOUBLE_ROWS i and SC_DOUBLE_COLUMNS j. */
+    void (*double_tile)(const double *x, int64_t x_stride, const double *panel, int64_t n, double *sums);
     /* n floats; the largest in size becomes 127, halves go to even. */
     void (*code_block)(const float *x, int64_t n, struct sc_coded *coded);
     void (*dot_codes)(const struct sc_code_dot *dot);

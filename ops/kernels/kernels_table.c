@@ -37,6 +37,7 @@ const struct sc_kernels *K(table)(void)
         .gemm_tile_bf16 = K(gemm_tile_bf16),
         .gemm_rows = SC_TILE_ROWS,
         .gemm_panels = SC_TILE_BEST_PANELS,
+        .double_tile = K(double_tile),
         .code_block = K(code_block),
         .dot_codes = K(dot_codes),
         .widen_codes = K(widen_codes),

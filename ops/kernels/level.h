@@ -55,6 +55,7 @@ void K(gemm_tile)(const struct sc_gemm_tile *tile);
 void K(gemm_tile_i32)(const struct sc_gemm_tile *tile);
 void K(gemm_tile_f16)(const struct sc_gemm_tile *tile);
 void K(gemm_tile_bf16)(const struct sc_gemm_tile *tile);
+void K(double_tile)(const double *x, int64_t x_stride, const double *panel, int64_t n, double *sums);
 
 const struct sc_kernels *K(table)(void);
 

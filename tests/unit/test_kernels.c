@@ -450,6 +450,36 @@ static void scale_and_axpy_equal_c(void **state)
     }
 }
 
+/* Rows overlap: they begin an element apart. */
+static void double_tile_rounds_each_step(void **state)
+{
+    (void)state;
+    enum { TILE = SC_DOUBLE_ROWS * SC_DOUBLE_COLUMNS };
+    double x[MAX_N + SC_DOUBLE_ROWS], panel[MAX_N * SC_DOUBLE_COLUMNS], sums[TILE + 1];
+    uint64_t seed = 4;
+    for (int i = 0; i < MAX_N * SC_DOUBLE_COLUMNS; i++) {
+        panel[i] = (double)random_float(&seed) / 3;
+        x[i % (MAX_N + SC_DOUBLE_ROWS)] = (double)random_float(&seed) / 7;
+    }
+    EACH_LEVEL
+    {
+        for (int n = 0; n <= MAX_N; n++) {
+            for (int i = 0; i <= TILE; i++) {
+                sums[i] = i;
+            }
+            kernels->double_tile(x, 1, panel, n, sums);
+            for (int i = 0; i < TILE; i++) {
+                double sum = i;
+                for (int k = 0; k < n; k++) {
+                    sum += x[i / SC_DOUBLE_COLUMNS + k] * panel[k * SC_DOUBLE_COLUMNS + i % SC_DOUBLE_COLUMNS];
+                }
+                assert_true(sums[i] == sum);
+            }
+            assert_true(sums[TILE] == TILE);
+        }
+    }
+}
+
 static void best_obeys_sc_cpu(void **state)
 {
     (void)state;
@@ -486,6 +516,7 @@ int main(void)
         cmocka_unit_test(exp_sum_writes_exp_and_returns_its_sum),
         cmocka_unit_test(scale_shift_rounds_each_step),
         cmocka_unit_test(scale_and_axpy_equal_c),
+        cmocka_unit_test(double_tile_rounds_each_step),
         cmocka_unit_test(best_obeys_sc_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,9 +302,54 @@ static void what_does_not_fit_is_refused(void **state)
     op_close(&t);
 }
 
+/* More rows, scores and features than go side by side; whole numbers, so that every order gives the same sums. */
+static void linear_models_of_every_size_are_exact(void **state)
+{
+    (void)state;
+    enum { N = 40, FEATURES = 300, SCORES = 11 };
+    static double x[N * FEATURES], w[SCORES * FEATURES], b[SCORES], wanted[N * SCORES], top[N];
+    static const int64_t labels[SCORES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    static const enum sc_type types[] = {SC_F32, SC_F64, SC_I32, SC_I64};
+    for (int i = 0; i < N * FEATURES; i++) {
+        x[i] = i * 31 % 17 - 8;
+        w[i % (SCORES * FEATURES)] = i * 13 % 23 - 11;
+        b[i % SCORES] = i % 5;
+    }
+    for (int scores = 3; scores <= SCORES; scores += 4) {
+        for (int i = 0; i < N * scores; i++) {
+            const int row = i / scores, s = i % scores;
+            wanted[i] = b[s];
+            for (int f = 0; f < FEATURES; f++) {
+                wanted[i] += x[row * FEATURES + f] * w[s * FEATURES + f];
+            }
+            top[row] = s == 0 || wanted[i] > wanted[row * scores + (int)top[row]] ? s : top[row];
+        }
+        for (int k = 0; k < 8; k++) {
+            const bool classifies = k >= 4;
+            struct op_test t;
+            op_open(&t, DOMAIN, classifies ? "LinearClassifier" : "LinearRegressor", 1);
+            op_floats(&t, "coefficients", scores * FEATURES, w);
+            op_floats(&t, "intercepts", scores, b);
+            if (classifies) {
+                op_ints(&t, "classlabels_ints", scores, labels);
+            } else {
+                op_int(&t, "targets", scores);
+            }
+            op_in(&t, types[k % 4], OP_DIMS(N, FEATURES), x);
+            op_passes(&t, 1 + classifies);
+            op_gives(&t, classifies, SC_F32, OP_DIMS(N, scores), wanted, 0);
+            if (classifies) {
+                op_gives(&t, 0, SC_I64, OP_DIMS(N), top, 0);
+            }
+            op_close(&t);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear_models_of_every_size_are_exact),
         cmocka_unit_test(linear_models_weigh_features),
         cmocka_unit_test(scores_are_transformed),
         cmocka_unit_test(kernels_are_what_they_say),
