@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: what the class of each sample is worth, in double. Samples are
- * the positions of [N,C,d...] without C; their losses are added one after the other. */
+ * NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: what the class of each sample is worth. Samples are the positions
+ * of [N,C,d...] without C; their losses are added one after the other. Sums are in double, exponentials of f32 and
+ * narrower scores are those of the kernels. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/nn/rows.h"
 #include "ops/shape/shape.h"
+#include "ops/tile.h"
 #include "tensor/convert.h"
 
 #define TILE 256 /* classes read at a time */
@@ -21,6 +23,7 @@ struct params {
 };
 
 struct job {
+    const struct sc_kernels *kernels;
     const struct params *p;
     const struct sc_tensor *scores, *target, *weight, *log_prob;
     int64_t n_classes, inner, n_samples, per_part;
@@ -95,34 +98,98 @@ static enum sc_status resolve_loss(const struct sc_call *call)
     return SC_OK;
 }
 
-/* Up to TILE classes of a sample from `class` on; returns how many. */
-static int64_t read_classes(const struct job *job, int64_t at, int64_t class, double *x)
+/* Up to TILE classes of a sample from `class` on, as they are in memory where they lie next to each other, else in room.
+ * Returns how many. */
+static int64_t find_classes(const struct job *job, int64_t at, int64_t class, void *room, const void **found)
 {
-    const enum sc_type type = job->scores->type;
-    const size_t bytes = sc_type_bytes(type);
+    const size_t bytes = sc_type_bytes(job->scores->type);
     const int64_t n = job->n_classes - class < TILE ? job->n_classes - class : TILE;
-    if (job->inner == 1) {
-        sc_convert(type, sc_const_at(job->scores->data, at + class, bytes), SC_F64, x, n, 0);
-        return n;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        sc_convert(type, sc_const_at(job->scores->data, at + (class + i) * job->inner, bytes), SC_F64, x + i, 1, 0);
+    *found = job->inner == 1 ? sc_const_at(job->scores->data, at + class, bytes) : room;
+    for (int64_t i = 0; job->inner != 1 && i < n; i++) {
+        sc_copy_element(
+            sc_at(room, i, bytes), sc_const_at(job->scores->data, at + (class + i) * job->inner, bytes), bytes);
     }
     return n;
 }
 
-/* The logarithm of the sum of exponentials of all classes. */
+static int64_t read_doubles(const struct job *job, int64_t at, int64_t class, double *x)
+{
+    double room[TILE];
+    const void *found;
+    const int64_t n = find_classes(job, at, class, room, &found);
+    sc_convert(job->scores->type, found, SC_F64, x, n, 0);
+    return n;
+}
+
+/* The same for f32, f16 and bf16; *x is room, or the scores themselves. */
+static int64_t read_floats(const struct job *job, int64_t at, int64_t class, float *room, const float **x)
+{
+    float narrow[TILE];
+    const void *found;
+    if (job->scores->type == SC_F32) {
+        const int64_t n = find_classes(job, at, class, room, &found);
+        *x = found;
+        return n;
+    }
+    const int64_t n = find_classes(job, at, class, narrow, &found);
+    sc_widen(job->kernels, job->scores->type, found, room, n);
+    *x = room;
+    return n;
+}
+
+/* Each eighth is added up in order. */
+static double sum_of(const float *y, int64_t n)
+{
+    enum { LANES = 8 };
+    double lanes[LANES] = {0.0}, sum = 0.0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            lanes[k] += (double)y[i + k];
+        }
+    }
+    for (; i < n; i++) {
+        lanes[i % LANES] += (double)y[i];
+    }
+    for (int k = 0; k < LANES; k++) {
+        sum += lanes[k];
+    }
+    return sum;
+}
+
+/* The logarithm of the sum of exponentials of all classes. The sum is in double, so that a loss near 0 is more than the
+ * last place of 1. What is no number makes the sum none, whatever the largest. */
+static double log_sum_f32(const struct job *job, int64_t at)
+{
+    float room[TILE], y[TILE], most = -INFINITY;
+    const float *x;
+    double sum = 0.0;
+    for (int64_t c = 0, n; c < job->n_classes; c += n) {
+        n = read_floats(job, at, c, room, &x);
+        most = fmaxf(most, job->kernels->max(x, n));
+    }
+    for (int64_t c = 0, n; c < job->n_classes; c += n) {
+        n = read_floats(job, at, c, room, &x);
+        (void)job->kernels->exp_sum(x, most, y, n);
+        sum += sum_of(y, n);
+    }
+    return (double)most + log(sum);
+}
+
 static double log_sum(const struct job *job, int64_t at)
 {
     double x[TILE], most = -INFINITY, sum = 0.0;
+    if (job->scores->type != SC_F64) {
+        return log_sum_f32(job, at);
+    }
     for (int64_t c = 0, n; c < job->n_classes; c += n) {
-        n = read_classes(job, at, c, x);
+        n = read_doubles(job, at, c, x);
         for (int64_t i = 0; i < n; i++) {
             most = x[i] > most || isnan(x[i]) ? x[i] : most;
         }
     }
     for (int64_t c = 0, n; c < job->n_classes; c += n) {
-        n = read_classes(job, at, c, x);
+        n = read_doubles(job, at, c, x);
         for (int64_t i = 0; i < n; i++) {
             sum += exp(x[i] - most);
         }
@@ -134,12 +201,17 @@ static void write_log_prob(const struct job *job, int64_t at, double less)
 {
     const enum sc_type type = job->scores->type;
     const size_t bytes = sc_type_bytes(type);
-    double x[TILE];
+    double x[TILE], y[TILE];
     for (int64_t c = 0, n; c < job->n_classes; c += n) {
-        n = read_classes(job, at, c, x);
+        n = read_doubles(job, at, c, x);
         for (int64_t i = 0; i < n; i++) {
-            const double y = x[i] - less;
-            sc_convert(SC_F64, &y, type, sc_at(job->log_prob->data, at + (c + i) * job->inner, bytes), 1, 0);
+            x[i] -= less;
+        }
+        void *to = job->inner == 1 ? sc_at(job->log_prob->data, at + c, bytes) : y;
+        sc_convert(SC_F64, x, type, to, n, 0);
+        for (int64_t i = 0; job->inner != 1 && i < n; i++) {
+            sc_copy_element(
+                sc_at(job->log_prob->data, at + (c + i) * job->inner, bytes), sc_const_at(y, i, bytes), bytes);
         }
     }
 }
@@ -176,7 +248,8 @@ static void run_loss(const struct sc_call *call)
 {
     const struct params *p = call->params;
     const struct sc_tensor *scores = sc_call_in(call, 0), *out = sc_call_out(call, 0);
-    struct job job = {.p = p,
+    struct job job = {.kernels = call->kernels,
+        .p = p,
         .scores = scores,
         .target = sc_call_in(call, 1),
         .weight = sc_call_in(call, 2),

@@ -71,6 +71,47 @@ static void cross_entropy_takes_the_softmax(void **state)
     op_close(&t);
 }
 
+/* Classes side by side or apart, more of them than are read at a time; the class of sample 0 is nearly certain. */
+static void classes_of_every_type_are_summed(void **state)
+{
+    (void)state;
+    enum { CLASSES = 700, MOST = 6 };
+    static const struct {
+        enum sc_type type;
+        double tolerance, relative;
+    } types[] = {{SC_F64, 1e-12, 1e-7}, {SC_F32, 1e-6, 1e-5}, {SC_F16, 1e-3, 2e-2}, {SC_BF16, 8e-3, 1e-2}};
+    static double x[MOST * CLASSES], losses[MOST], log_prob[MOST * CLASSES];
+    for (int k = 0; k < 8; k++) {
+        const int inner = k / 4 ? 3 : 1, samples = 2 * inner;
+        double target[MOST];
+        for (int s = 0; s < samples; s++) {
+            double sum = 0;
+            const int at = s / inner * CLASSES * inner + s % inner;
+            target[s] = s * 100;
+            for (int c = 0; c < CLASSES; c++) {
+                double *score = &x[at + c * inner];
+                *score = s == 0 ? (c == 0 ? 16 : 0) : (double)((c * 37 + s) % 64 - 32) / 8;
+                sum += exp(*score);
+            }
+            for (int c = 0; c < CLASSES; c++) {
+                log_prob[at + c * inner] = x[at + c * inner] - log(sum);
+            }
+            losses[s] = -log_prob[at + (int)target[s] * inner];
+        }
+        struct op_test t;
+        op_open(&t, "", "SoftmaxCrossEntropyLoss", 13);
+        op_text(&t, "reduction", "none");
+        op_in(&t, types[k % 4].type, 3, (const int64_t[]){2, CLASSES, inner}, x);
+        op_in(&t, SC_I64, 2, (const int64_t[]){2, inner}, target);
+        op_passes(&t, 2);
+        op_gives(&t, 0, types[k % 4].type, 2, (const int64_t[]){2, inner}, losses, types[k % 4].tolerance);
+        op_gives(&t, 1, types[k % 4].type, 3, (const int64_t[]){2, CLASSES, inner}, log_prob, types[k % 4].tolerance);
+        const double first = sc_number_at(&t.out[0].u.tensor, 0); /* 699 exp(-16), nearly */
+        assert_true(fabs(first - losses[0]) <= types[k % 4].relative * losses[0]);
+        op_close(&t);
+    }
+}
+
 /* Every class has the same score. */
 static void threads_share_samples_out(void **state)
 {
@@ -142,6 +183,7 @@ int main(void)
         cmocka_unit_test(the_examples_of_the_clause_hold),
         cmocka_unit_test(ignored_samples_do_not_count),
         cmocka_unit_test(cross_entropy_takes_the_softmax),
+        cmocka_unit_test(classes_of_every_type_are_summed),
         cmocka_unit_test(threads_share_samples_out),
         cmocka_unit_test(no_samples_have_no_mean),
         cmocka_unit_test(what_does_not_fit_is_refused),
