@@ -893,6 +893,27 @@ def recipes():
          [[ints(n, 132), ints(n, 130), np.array(flag)] for n, flag in ((1, True), (7, False))], want=want)
 
 
+def randoms():
+    """Every operator that draws: by its attribute seed (names with _s), and by the seed of the run. One feeds another, so
+    that any of them may be on any rank. What is drawn is judged elsewhere (tests/differential)."""
+    nodes, outs = [], []
+    for end, how in (("_s", dict(seed=3.0)), ("", {})):
+        whole = dict(seed=3) if how else {}
+        drawn = [("uniform", "RandomUniform", dict(shape=[6, 50], **how)),
+                 ("normal", "RandomNormal", dict(shape=[6, 50], mean=1.0, **how)),
+                 (f"uniform_like = RandomUniformLike normal{end}", None, how),
+                 (f"normal_like = RandomNormalLike uniform{end}", None, how),
+                 (f"bernoulli = Bernoulli uniform{end}", None, how),
+                 (f"multinomial = Multinomial normal{end}", None, dict(sample_size=70, **how)),
+                 (f"dropout = Dropout normal_like{end} half yes", None, whole)]
+        for name, op, attributes in drawn:
+            out, rest = (name, op) if op else name.split(" = ")
+            nodes.append(node(f"{out}{end} = {rest}", **attributes))
+            kind = T.INT32 if out == "multinomial" else T.FLOAT
+            outs.append(h.make_tensor_value_info(out + end, kind, [6, 70 if out == "multinomial" else 50]))
+    save("randoms", nodes, [], outs, [constant("half", 0.5, np.float32), constant("yes", True, bool)])
+
+
 if __name__ == "__main__":
     shutil.rmtree(FOLDER, ignore_errors=True)
     for make in (late, computed_shape, views, in_place, nested_if, sequences, removable, large_constant, outputs, failing,
@@ -912,5 +933,6 @@ if __name__ == "__main__":
     masks()
     rng = np.random.default_rng(4)
     recipes()
+    randoms()
     named("pairs_encoder", ["past_key_values.0.decoder.key", "past_key_values.0.encoder.key"],
           ["present.0.decoder.key", "seen"])
