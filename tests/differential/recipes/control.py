@@ -123,8 +123,10 @@ IN_SEQUENCES = {"uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32",
                 "string", "bool", "complex64", "complex128"}
 
 
-def value_type(name, kind):
-    """A declared output or input of a body."""
+def value_type(name, kind, shape=None):
+    """A declared output or input of a body; a peer wants shapes of those that are not a Loop's own values."""
+    if shape is not None:
+        return helper.make_tensor_value_info(name, element(kind), shape)
     return helper.make_value_info(name, type_proto(kind))
 
 
@@ -137,9 +139,9 @@ def copy(d, kind, source, target):
     identity = max((row for row in rows() if row.name == "Identity" and row.since <= d.since), key=lambda row: row.since)
     if kind in identity.types[identity.inputs[0].type]:
         return helper.make_node("Identity", [source], [target])
-    go, value = value_type("once_go", "bool"), value_type("once_v", kind)
+    go, value = value_type("once_go", "bool", []), value_type("once_v", kind)
     body = helper.make_graph([helper.make_node("Identity", ["once_go"], ["once_goes"])], "once",
-                             [value_type("once_i", "int64"), go, value], [value_type("once_goes", "bool"), value])
+                             [value_type("once_i", "int64", []), go, value], [value_type("once_goes", "bool", []), value])
     return helper.make_node("Loop", ["once", "", source], [target], body=body)
 
 
@@ -176,7 +178,7 @@ def loop(d):
     nodes = [helper.make_node("Less", ["i", "end"], ["goes"]) if end is not None else
              helper.make_node("Identity", ["go"], ["goes"])]
     weights = [weight("end", np.array(end or 0, np.int64)), weight("once", np.array(1, np.int64))]
-    outs = [value_type("goes", "bool"), value_type("w", kind)]
+    outs = [value_type("goes", "bool", []), value_type("w", kind)]
     if grows:
         nodes.append(helper.make_node("SequenceInsert", ["v", "item"], ["w"]))
         weights.append(weight("item", item))
@@ -185,7 +187,7 @@ def loop(d):
     if collects:
         nodes.append(helper.make_node("Identity", ["v"], ["s"]))
         outs.append(value_type("s", kind))
-    body = helper.make_graph(nodes, "body", [value_type("i", "int64"), value_type("go", "bool"), value_type("v", kind)],
+    body = helper.make_graph(nodes, "body", [value_type("i", "int64", []), value_type("go", "bool", []), value_type("v", kind)],
                              outs, weights)
     rounds = trips if end is None else min(trips, end + 1)  # the round that finds the end is made
 
@@ -227,7 +229,7 @@ def scan(d):
     shape, steps = d.shape(0, 2, (1, 2, 3)), d.int(1, 4)
     body = helper.make_graph(
         [helper.make_node("Identity", ["x"], ["kept"]), helper.make_node("Identity", ["state"], ["y"])], "body",
-        [value_type("state", kind), value_type("x", kind)], [value_type("kept", kind), value_type("y", kind)])
+        [value_type(name, kind, shape) for name in ("state", "x")], [value_type(name, kind, shape) for name in ("kept", "y")])
     if d.since == 8:
         batch = d.int(1, 3)
         state, x = d.values(kind, [batch, *shape]), d.values(kind, [batch, steps, *shape])

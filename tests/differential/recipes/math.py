@@ -301,7 +301,7 @@ def reduce(d):
         return np.trunc(exact(x.astype(np.float64))).astype(x.dtype)
 
     if whole and name in {"ReduceMean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}:
-        rule = whole_rule if name != "ReduceL2" else None  # a root that is whole may round below itself
+        rule = whole_rule
     inputs = [x] + ([np.array(axes, np.int64) if axes is not None else None] if as_input else [])
     return Case(*inputs, rule=rule, error=16, keepdims=keep, noop_with_empty_axes=noop, axes=None if as_input else axes)
 

@@ -238,6 +238,17 @@ def layer_norm(d):
     return Case(x, scale, bias, rule=rule, error=64 * 2**29 if in_float else 64, axis=written, epsilon=epsilon)
 
 
+@recipe("SimplifiedLayerNormalization")
+def simplified_norm(d):
+    """RMSNormalization under the name that exported models have it under; over the axes from `axis` on."""
+    shape = d.shape(1, 4, (2, 3, 5, 9))
+    epsilon = d.pick(None, 1e-2)
+    eps = float(np.float32(epsilon or 1e-5))
+    x, scale = d.values("T", shape), d.values("V", shape[-1:])
+    rule = lambda x, s: x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * s  # noqa: E731
+    return Case(x, scale, rule=rule, error=64 * 2**29 if x.dtype == np.float64 else 64, epsilon=epsilon)
+
+
 @recipe("GroupNormalization")
 def group_norm(d):
     groups = d.int(1, 3)
@@ -398,8 +409,16 @@ def rotary(d):
                 rotary_embedding_dim=2 * half if partial else None)
 
 
+@recipe("Attention", domain="sc")
+def sloped_attention(d):
+    """Ours: Attention-25 whose scores get slopes."""
+    d.types["T1"] = d.types["T"]
+    return attention(d, 25)
+
+
 @recipe("Attention")
-def attention(d):
+def attention(d, since=None):
+    since = since or d.since
     batch, kv_heads, q_len, kv_len = d.int(1, 2), d.int(1, 2), d.int(1, 4), d.pick(1, 2, 3, 5, 70)
     heads, width, v_width = kv_heads * d.int(1, 2), d.int(1, 5), d.int(1, 5)
     if d.cell != "U":
@@ -418,13 +437,14 @@ def attention(d):
         rows = d.pick([q_len], [1], [batch, 1, q_len], [heads, q_len], [batch, heads, q_len])
         mask = d.values("U", [*rows, columns], -4, 4)
     causal, scale, softcap = d.pick(None, 0, 1), d.pick(None, 0.3), d.pick(None, 2.0)
-    left, right = (d.pick(None, -1, 0, 1, 3) if d.since >= 25 else None for _ in range(2))
+    left, right = (d.pick(None, -1, 0, 1, 3) if since >= 25 else None for _ in range(2))
+    slopes = [float(np.float32(v)) for v in d.rng.uniform(0.1, 1, heads)] if d.row.domain else None
     pk = d.values("T1", [batch, kv_heads, past, width], -2, 2) if past is not None else None
     pv = d.values("T2", [batch, kv_heads, past, v_width], -2, 2) if past is not None else None
-    valid = d.rng.integers(0, total, batch, endpoint=True) if past is None and d.since >= 24 and d.chance(0.3) else None
+    valid = d.rng.integers(0, total, batch, endpoint=True) if past is None and since >= 24 and d.chance(0.3) else None
     if valid is not None and mask is not None and max(valid) > mask.shape[-1]:
         raise Impossible  # the mask has to be as long as what is valid
-    outputs = d.pick(1, 3, 4) if past is not None else 1
+    outputs = d.pick(1, 3, 3 if d.row.domain else 4) if past is not None else 1
     mode = d.pick(None, 0, 1, 2, 3) if outputs == 4 else None
 
     def unpack(x, heads):
@@ -440,6 +460,8 @@ def attention(d):
         offset = np.full(batch, past or 0) if valid is None else valid - q_len
         at = (np.arange(q_len) + offset[:, None])[:, None, :, None]
         keys = np.arange(total)
+        if slopes:
+            total_bias = total_bias + np.array(slopes)[:, None, None] * (keys - at)
         seen = np.full((batch, 1, q_len, total), True)
         if causal:
             seen = seen & (keys <= at)
@@ -468,7 +490,7 @@ def attention(d):
 
     return Case(q, k, v, mask, pk, pv, valid, outputs=outputs, rule=rule, error=64, is_causal=causal, scale=scale,
                 softcap=softcap, qk_matmul_output_mode=mode, left_window_size=left, right_window_size=right,
-                q_num_heads=heads if flat else None, kv_num_heads=kv_heads if flat else None)
+                q_num_heads=heads if flat else None, kv_num_heads=kv_heads if flat else None, slopes=slopes)
 
 
 def modifier(kind, name, step, otherwise):

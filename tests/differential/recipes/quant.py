@@ -51,14 +51,18 @@ def quantize(d):
     zero = d.values(target, s_shape, max(low, -9), min(high, 9)) if target in RANGES else d.values(target, s_shape, 0, 0)
     if target == "uint8" and d.since < 21 and d.chance(0.3):
         zero = None
-    exact = x.dtype in (np.float32, np.int32) and scale.dtype == np.float32 and target in RANGES
 
     def rule(x, s, z=None):
-        q = x.astype(np.float32) / spread(scale, shape, axis, block)
+        """The quotient is rounded to the type of the scale."""
+        q = x.astype(np.float32) / spread(scale.astype(np.float32), shape, axis, block)
+        q = q.astype(scale.dtype if scale.dtype.itemsize == 2 else np.float32).astype(np.float64)
+        if target not in RANGES:
+            top = float(schema.finfo(target).max)
+            return np.clip(q, -top, top)
         z = 0 if z is None else spread(zero, shape, axis, block).astype(np.float64)
-        return np.clip(np.rint(q.astype(np.float64)) + z, low, high)
+        return np.clip(np.rint(q) + z, low, high)
 
-    return Case(x, scale, zero, rule=rule if exact else None, axis=axis, block_size=block)
+    return Case(x, scale, zero, rule=rule, error=0, axis=axis, block_size=block)
 
 
 @recipe("DequantizeLinear")

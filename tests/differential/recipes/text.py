@@ -69,5 +69,21 @@ def tf_idf(d):
     pool = dict(pool_strings=[str(v) for v in flat]) if strings else dict(pool_int64s=flat)
     x = x.astype(str).astype(object) if strings else x.astype(d.dtype("T"))
     weights = [float(np.float32(v)) for v in d.rng.uniform(0.5, 2, len(grams))] if d.chance() else None
-    return Case(x, mode=d.pick("TF", "IDF", "TFIDF"), min_gram_length=1, max_gram_length=2, max_skip_count=d.int(0, 2),
-                ngram_counts=[0, 3], ngram_indexes=ids, weights=weights, **pool)
+    mode, skips = d.pick("TF", "IDF", "TFIDF"), d.int(0, 2)
+
+    def rule(x):
+        def count(row, gram):
+            """A gram's items stand side by side, or skip as many between any two."""
+            n, row = len(gram), [int(v) for v in row]
+            steps = range(1, skips + 2) if n > 1 else [1]
+            return sum(row[at:at + (n - 1) * step + 1:step] == gram for step in steps for at in range(len(row) - (n - 1) * step))
+
+        y = np.zeros([*shape[:-1], len(grams)])
+        for i, gram in enumerate(grams):
+            n = np.apply_along_axis(count, -1, x, gram)
+            weight = 1.0 if weights is None else weights[i]
+            y[..., ids[i]] = {"TF": n, "IDF": (n > 0) * weight, "TFIDF": n * weight}[mode]
+        return y
+
+    return Case(x, mode=mode, min_gram_length=1, max_gram_length=2, max_skip_count=skips,
+                ngram_counts=[0, 3], ngram_indexes=ids, weights=weights, rule=rule, **pool)
