@@ -138,7 +138,7 @@ static enum sc_status read_list(const struct sc_graph *graph, const struct sc_no
             continue;
         }
         if (*type != SC_TYPE_NONE) {
-            return sc_node_fail(graph, node, SC_BAD_MODEL, "has two lists of %s", kind);
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "has two lists of %.*s", (int)strlen(kind) - 1, kind);
         }
         *n = a->n;
         *data = a->u.ints; /* a pointer, as those of floats and strings */
@@ -149,7 +149,9 @@ static enum sc_status read_list(const struct sc_graph *graph, const struct sc_no
             *data = a->u.tensor->data;
         }
     }
-    return *type != SC_TYPE_NONE ? SC_OK : sc_node_fail(graph, node, SC_BAD_MODEL, "has no list of %s", kind);
+    return *type != SC_TYPE_NONE
+        ? SC_OK
+        : sc_node_fail(graph, node, SC_BAD_MODEL, "has no list of %.*s", (int)strlen(kind) - 1, kind);
 }
 
 /* A value for what is no key: default_tensor, or the default of the type. */

@@ -195,8 +195,8 @@ static enum sc_status infer_vectorizer(struct sc_infer *infer)
         }
         const int64_t width = width_of(p, i, x->rank, x->dims);
         if (p->n_dims > 0 && (width < 0 || width > INT32_MAX)) {
-            return sc_node_fail(
-                infer->graph, infer->node, SC_BAD_MODEL, "inputdimensions has the entry %lld", (long long)width);
+            return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL,
+                "inputdimensions has the entry %lld, want 0 to %d", (long long)width, INT32_MAX);
         }
         const int64_t rows = x->rank == 2 ? x->dims[0] : x->rank == 1 ? 1 : SC_DIM_UNKNOWN;
         if (dims[0] >= 0 && rows >= 0 && rows != dims[0]) {

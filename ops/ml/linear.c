@@ -68,7 +68,11 @@ static enum sc_status params_linear(
         p->n_scores = p->labels.n;
     }
     p->n_rows = p->classifies && p->n_scores == 2 && n_intercepts == 1 ? 1 : p->n_scores;
-    if (p->n_rows < 1 || n < 1 || n % p->n_rows != 0 || (n_intercepts > 0 && n_intercepts != p->n_rows)) {
+    if (p->n_scores < 1 || n < 1) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "has %lld scores and %d coefficients, want some",
+            (long long)p->n_scores, n < 0 ? 0 : n);
+    }
+    if (n % p->n_rows != 0 || (n_intercepts > 0 && n_intercepts != p->n_rows)) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "has %d coefficients and %d intercepts for %lld scores", n,
             n_intercepts < 0 ? 0 : n_intercepts, (long long)p->n_scores);
     }

@@ -128,12 +128,15 @@ static enum sc_status params_svm(
     SC_TRY(sc_node_int(node, "one_class", 0, &one_class));
     SC_TRY(sc_node_int(node, "n_supports", 0, &n_supports));
     p->one_class = one_class != 0;
+    if (n_supports < 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "n_supports is %lld, want 0 or more", (long long)n_supports);
+    }
     n_rho = n_rho < 0 ? 0 : n_rho;
     n_coefficients = n_coefficients < 0 ? 0 : n_coefficients;
     if (p->classifies) {
         SC_TRY(read_classes(graph, node, p, n_coefficients, n_rho));
     } else {
-        p->n_vectors = n_supports > 0 ? n_supports : 0;
+        p->n_vectors = n_supports;
         p->n_scores = p->n_classes = 1;
         p->n_features = n_coefficients;
         p->kernel = p->n_vectors > 0 ? p->kernel : LINEAR;

@@ -91,8 +91,8 @@ static enum sc_status read_nodes(
     const struct sc_attribute *modes = sc_node_attribute(node, "nodes_modes");
     SC_TRY(sc_reals_read(graph, node, "nodes_values", arena, &l->splits));
     if (!modes || modes->n != l->n_nodes || l->splits.n != l->n_nodes || l->n_nodes == 0) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "has %d nodes, %d modes and %lld values", l->n_nodes,
-            modes ? modes->n : 0, (long long)l->splits.n);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "has %d nodes, %d modes and %lld values, want as many of each",
+            l->n_nodes, modes ? modes->n : 0, (long long)(l->splits.n < 0 ? 0 : l->splits.n));
     }
     l->modes = modes->u.strings;
     l->keys = sc_arena_array(arena, (size_t)l->n_nodes, sizeof *l->keys);
@@ -215,7 +215,8 @@ static enum sc_status read_targets(const struct sc_graph *graph, const struct sc
     SC_TRY(sc_node_int(node, "n_targets", 1, &p->trees.n_targets));
     SC_TRY(sc_node_text(node, "aggregate_function", "SUM", &sum));
     if (p->trees.n_targets < 1 || p->trees.n_targets > INT32_MAX) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "n_targets is %lld", (long long)p->trees.n_targets);
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "n_targets is %lld, want 1 or more", (long long)p->trees.n_targets);
     }
     for (int i = SC_TREE_AVERAGE; i <= SC_TREE_MAX; i++) {
         if (strcmp(sum, sums[i]) == 0) {

@@ -91,7 +91,8 @@ static enum sc_status make_sources(const struct sc_graph *graph, const struct sc
     for (int i = 0; i < l->n_nodes; i++) {
         struct sc_tree_source *s = &sources[i];
         if (!(l->modes.values[i] >= SC_TREE_LEQ && l->modes.values[i] <= SC_TREE_MEMBER)) {
-            return sc_node_fail(graph, node, SC_BAD_MODEL, "nodes_modes has the entry %g", l->modes.values[i]);
+            return sc_node_fail(
+                graph, node, SC_BAD_MODEL, "nodes_modes has the entry %g, want 0 to 6", l->modes.values[i]);
         }
         *s = (struct sc_tree_source){.mode = (enum sc_tree_mode)l->modes.values[i],
             .missing = l->missing && l->missing[i],
@@ -122,7 +123,8 @@ static enum sc_status params_trees(
     SC_TRY(sc_node_int(node, "n_targets", 1, &p->trees.n_targets));
     if (post < SC_POST_NONE || post > SC_POST_PROBIT || sum < SC_TREE_AVERAGE || sum > SC_TREE_MAX ||
         p->trees.n_targets < 1) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "post_transform %lld, aggregate_function %lld or n_targets %lld",
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "post_transform is %lld, aggregate_function %lld and n_targets %lld, want 0 to 4, 0 to 3 and 1 or more",
             (long long)post, (long long)sum, (long long)p->trees.n_targets);
     }
     p->post = (enum sc_post)post;
@@ -135,6 +137,12 @@ static enum sc_status params_trees(
     }
     p->trees.votes = votes;
     p->trees.members = l.members.values;
+    for (int64_t t = 0; t < l.n_roots; t++) {
+        if (l.roots[t] < 0 || l.roots[t] >= l.n_nodes) {
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "tree_roots has the entry %lld, want one in [0, %lld)",
+                (long long)l.roots[t], (long long)l.n_nodes);
+        }
+    }
     SC_TRY(make_sources(graph, node, &l, sources, votes));
     return sc_trees_build(graph, node, arena, l.n_nodes + l.n_leaves, sources, l.n_roots, l.roots, &p->trees);
 }

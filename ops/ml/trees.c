@@ -14,7 +14,7 @@ static enum sc_status check_source(const struct sc_graph *graph, const struct sc
     if (s->mode == SC_TREE_LEAF) {
         for (int v = s->first; v < s->first + s->n; v++) {
             if (trees->votes[v].target < 0 || trees->votes[v].target >= trees->n_targets) {
-                return sc_node_fail(graph, node, SC_BAD_MODEL, "a leaf votes for target %lld of %lld",
+                return sc_node_fail(graph, node, SC_BAD_MODEL, "a leaf votes for target %lld, want one in [0, %lld)",
                     (long long)trees->votes[v].target, (long long)trees->n_targets);
             }
         }
@@ -24,7 +24,8 @@ static enum sc_status check_source(const struct sc_graph *graph, const struct sc
         return sc_node_fail(graph, node, SC_BAD_MODEL, "node %d leads to a node that is not there", index);
     }
     if (s->feature < 0 || s->feature >= INT32_MAX) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "node %d looks at feature %lld", index, (long long)s->feature);
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "node %d looks at feature %lld, want 0 or more", index, (long long)s->feature);
     }
     trees->n_features = s->feature + 1 > trees->n_features ? s->feature + 1 : trees->n_features;
     return SC_OK;
@@ -81,10 +82,6 @@ enum sc_status sc_trees_build(const struct sc_graph *graph, const struct sc_node
     int n_nodes = 0;
     trees->n_trees = n_roots;
     for (int t = 0; t < n_roots; t++) {
-        if (roots[t] < 0 || roots[t] >= n) {
-            return sc_node_fail(
-                graph, node, SC_BAD_MODEL, "tree %d has the root %lld, which is no node", t, (long long)roots[t]);
-        }
         trees->roots[t] = n_nodes;
         queue[n_nodes] = (int)roots[t];
         SC_TRY(build_tree(graph, node, sources, reached, queue, &n_nodes, trees));

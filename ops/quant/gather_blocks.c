@@ -25,8 +25,8 @@ static enum sc_status params_gather(
     const bool known_bits = p->bits == 2 || p->bits == 4 || p->bits == 8;
     return known_bits && p->block >= 16 && p->block <= 1 << 20
         ? SC_OK
-        : sc_node_fail(
-              graph, node, SC_BAD_MODEL, "%lld bits in blocks of %lld", (long long)p->bits, (long long)p->block);
+        : sc_node_fail(graph, node, SC_BAD_MODEL, "%lld bits in blocks of %lld, want 2, 4 or 8 in blocks of 16 to %d",
+              (long long)p->bits, (long long)p->block, 1 << 20);
 }
 
 /* Elements per entry of the data's last axis: bytes hold several, the 4-bit types one each. */

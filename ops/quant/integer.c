@@ -97,9 +97,17 @@ static enum sc_status infer_integer(struct sc_infer *infer)
     return SC_OK;
 }
 
-static bool fits(const struct sc_tensor *t, int64_t n)
+/* Input `input`, if it is there, has one entry for all or n of them. */
+static enum sc_status want(const struct sc_call *call, int input, const char *what, int64_t n)
 {
-    return !t || sc_tensor_count(t) == 1 || sc_tensor_count(t) == n;
+    const struct sc_tensor *t = sc_call_in(call, input);
+    const int64_t count = t ? sc_tensor_count(t) : 1;
+    if (count == 1 || count == n) {
+        return SC_OK;
+    }
+    return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
+        n == 1 ? "%s has %lld entries, want 1" : "%s has %lld entries, want 1 or %lld", what, (long long)count,
+        (long long)n);
 }
 
 static enum sc_status resolve_integer(const struct sc_call *call)
@@ -113,16 +121,21 @@ static enum sc_status resolve_integer(const struct sc_call *call)
     const int64_t rows =
         p->conv || a->rank < 2 ? 1 : sc_tensor_count(a) / (a->dims[a->rank - 1] > 0 ? a->dims[a->rank - 1] : 1);
     const int64_t columns = p->conv ? b->dims[0] : b->rank > 1 ? b->dims[b->rank - 1] : 1;
-    bool all = fits(sc_call_in(call, p->a_zero), rows) && fits(sc_call_in(call, p->b_zero), columns);
-    if (p->linear) {
-        all = all && fits(sc_call_in(call, p->a_scale), rows) && fits(sc_call_in(call, p->b_scale), columns) &&
-            sc_tensor_count(sc_call_in(call, p->y_scale)) == 1 && sc_tensor_count(sc_call_in(call, p->y_zero)) == 1;
-        const struct sc_tensor *bias = p->bias >= 0 ? sc_call_in(call, p->bias) : NULL;
-        all = all && (!bias || sc_tensor_count(bias) == columns);
+    SC_TRY(want(call, p->a_zero, "the zero point of the first operand", rows));
+    SC_TRY(want(call, p->b_zero, "the zero point of the second operand", columns));
+    if (!p->linear) {
+        return SC_OK;
     }
-    return all ? SC_OK
-               : sc_node_fail(call->graph, call->node, SC_UNSUPPORTED,
-                     "scales, zero points or bias are neither single nor one per row of A and column of B");
+    SC_TRY(want(call, p->a_scale, "the scale of the first operand", rows));
+    SC_TRY(want(call, p->b_scale, "the scale of the second operand", columns));
+    SC_TRY(want(call, p->y_scale, "the scale of the output", 1));
+    SC_TRY(want(call, p->y_zero, "the zero point of the output", 1));
+    const struct sc_tensor *bias = p->bias >= 0 ? sc_call_in(call, p->bias) : NULL;
+    if (bias && sc_tensor_count(bias) != columns) {
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "the bias has %lld entries, want %lld",
+            (long long)sc_tensor_count(bias), (long long)columns);
+    }
+    return SC_OK;
 }
 
 static enum sc_status prepare_integer(struct sc_prepare *prepare)

@@ -25,9 +25,16 @@ static enum sc_status params_linear(
     SC_TRY(sc_node_int(node, "output_dtype", 0, &p->out_type));
     SC_TRY(sc_node_int(node, "precision", 0, &p->precision));
     SC_TRY(sc_node_int(node, "saturate", 1, &p->saturate));
-    if (p->block < 0 || (p->out_type && !sc_type_valid(p->out_type)) ||
-        (p->precision && !sc_type_valid(p->precision))) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "block_size, output_dtype or precision is out of range");
+    if (p->block < 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "block_size is %lld, want 0 or more", (long long)p->block);
+    }
+    if (p->out_type && !sc_type_valid(p->out_type)) {
+        return sc_node_fail(
+            graph, node, SC_BAD_MODEL, "output_dtype is %lld, which is no element type", (long long)p->out_type);
+    }
+    if (p->precision && p->precision != SC_F32 && p->precision != SC_F16 && p->precision != SC_BF16) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "precision is %lld, want the number of float, float16 or bfloat16", (long long)p->precision);
     }
     return SC_OK;
 }
@@ -55,22 +62,16 @@ static enum sc_status find_layout(
     l->inner = sc_fact_product(x, axis + 1, x->rank);
     if (p->block == 0) {
         l->spread = PER_AXIS;
-        if (scale->rank != 1 || (scale->dims[0] >= 0 && l->dim >= 0 && scale->dims[0] != l->dim)) {
-            return sc_node_fail(
-                infer->graph, infer->node, SC_BAD_INPUT, "the scale does not have %lld entries", (long long)l->dim);
-        }
-        return SC_OK;
+        return sc_infer_want(infer, 1, "the scale", 1, &l->dim);
     }
     l->spread = PER_BLOCK;
     l->block = p->block;
     l->blocks = l->dim >= 0 ? (l->dim - 1) / p->block + (l->dim > 0) : SC_DIM_UNKNOWN;
-    bool fits = scale->rank == x->rank;
-    for (int i = 0; fits && i < x->rank; i++) {
-        const int64_t want = i == axis ? l->blocks : x->dims[i];
-        fits = want < 0 || scale->dims[i] < 0 || scale->dims[i] == want;
+    int64_t want[SC_MAX_RANK];
+    for (int i = 0; i < x->rank; i++) {
+        want[i] = i == axis ? l->blocks : x->dims[i];
     }
-    return fits ? SC_OK
-                : sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the scale does not have one entry per block");
+    return sc_infer_want(infer, 1, "the scale", x->rank, want);
 }
 
 static bool is_quantize(const struct sc_node *node)

@@ -33,8 +33,11 @@ static enum sc_status params_nbits(
     const bool known_bits = p->bits == 2 || p->bits == 4 || p->bits == 8;
     if (p->K < 1 || p->N < 1 || p->K > INT32_MAX || p->N > INT32_MAX || !known_bits || p->block < 16 ||
         (p->block & (p->block - 1)) != 0 || p->block > 1 << 20) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "K %lld, N %lld, %lld bits in blocks of %lld", (long long)p->K,
-            (long long)p->N, (long long)p->bits, (long long)p->block);
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "K is %lld, N %lld, with %lld bits in blocks of %lld, want positive sizes, 2, 4 or 8 bits and a power of "
+            "two "
+            "of 16 or more",
+            (long long)p->K, (long long)p->N, (long long)p->bits, (long long)p->block);
     }
     return SC_OK;
 }

@@ -214,6 +214,26 @@ static void put_list(struct buffer *attribute, char kind, const char *text)
     }
 }
 
+/* TYPE:V,V: a tensor of one axis. */
+static void put_tensor(struct buffer *attribute, char *text)
+{
+    struct buffer tensor = {0}, raw = {0};
+    char *values = strchr(text, ':');
+    if (values) {
+        *values++ = '\0';
+    }
+    const int64_t type = type_code(text);
+    int64_t n = 0;
+    for (char *end; values && *values; n++) {
+        put_element(&raw, type, strtod(values, &end));
+        values = *end == ',' ? end + 1 : NULL;
+    }
+    put_int(&tensor, 1, n);
+    put_int(&tensor, 2, type);
+    put_message(&tensor, 9, &raw);
+    put_message(attribute, 5, &tensor);
+}
+
 /* NAME=K:VALUE */
 static bool put_attribute(const struct writer *w, struct buffer *node, char *word)
 {
@@ -223,7 +243,8 @@ static bool put_attribute(const struct writer *w, struct buffer *node, char *wor
         return false;
     }
     *equals = '\0';
-    const char kind = equals[1], *value = equals + 3;
+    const char kind = equals[1];
+    char *value = equals + 3;
     put_text(&attribute, 1, word);
     if (kind == 'i') {
         put_int(&attribute, 3, strtoll(value, NULL, 10));
@@ -237,6 +258,12 @@ static bool put_attribute(const struct writer *w, struct buffer *node, char *wor
     } else if (kind == 'I' || kind == 'F') {
         put_list(&attribute, kind, value);
         put_int(&attribute, 20, kind == 'I' ? 7 : 6);
+    } else if (kind == 'S') {
+        put_names(&attribute, 9, value);
+        put_int(&attribute, 20, 8);
+    } else if (kind == 't') {
+        put_tensor(&attribute, value);
+        put_int(&attribute, 20, 4);
     } else if (kind == 'g') {
         for (int b = 0; b < w->n_bodies; b++) {
             if (strcmp(w->bodies[b].name, value) == 0) {

@@ -12,7 +12,8 @@
  *   in NAME TYPE DIM...               out NAME [TYPE DIM...]   dims: numbers or names; TYPE: also seq:TYPE, opt:TYPE
  *   weight NAME TYPE DIM... [= V...]  values in turn, repeated as needed; without '=': a fixed wavy pattern;
  *                                     = @FILE: external data, the whole of that file
- *   node OP[@DOMAIN] IN,.. -> OUT,..  [ATTR=K:V]...  K: i f s, lists I F, g a graph by name; "-" for no inputs
+ *   node OP[@DOMAIN] IN,.. -> OUT,..  [ATTR=K:V]...  K: i f s, lists I F S, t TYPE:V,.. a
+ *                                     tensor, g a graph by name; "-" for no inputs
  *   graph NAME ... end                a body, before the node that takes it
  *   function DOMAIN NAME IN,.. -> OUT,.. ... end
  *

@@ -214,9 +214,9 @@ static void fails_new(double mode, int64_t root, int64_t features, const char *t
 static void what_is_no_forest_is_refused(void **state)
 {
     (void)state;
-    fails_new(7, 0, 2, "node 'n' (TreeEnsemble): nodes_modes has the entry 7");
+    fails_new(7, 0, 2, "node 'n' (TreeEnsemble): nodes_modes has the entry 7, want 0 to 6");
     fails_new(6, 0, 2, "node 'n' (TreeEnsemble): membership_values has fewer sets than nodes_modes has BRANCH_MEMBER");
-    fails_new(0, 9, 2, "node 'n' (TreeEnsemble): tree 0 has the root 9, which is no node");
+    fails_new(0, 9, 2, "node 'n' (TreeEnsemble): tree_roots has the entry 9, want one in [0, 3)");
     fails_new(0, 2, 2, "node 'n' (TreeEnsemble): node 2 is reached twice");
     fails_new(0, 0, 1, "node 'n' (TreeEnsemble): X has 1 features, but a node looks at number 1");
     struct op_test t;
