@@ -5,7 +5,7 @@
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
-#define PART_POINTS 512
+enum { SEGMENT = 512, PART_POINTS = 1 << 14 }; /* points of a row that are found together; of a part, about */
 
 struct params {
     int64_t align_corners;
@@ -15,7 +15,8 @@ struct job {
     const struct sc_tensor *theta, *grid;
     bool align_corners;
     int n_axes; /* 2 or 3 */
-    int64_t n_points, parts_a_picture;
+    int64_t n_rows, per_part; /* rows of a picture, of a part */
+    int64_t a_row, a_picture; /* parts of a row, and from top to bottom of a picture */
 };
 
 static enum sc_status params_grid(
@@ -91,6 +92,22 @@ static double place(bool align_corners, int64_t i, int64_t n)
     return n > 1 ? (double)(2 * i + 1 - n) / (double)(n - 1) : 0.0;
 }
 
+/* Points of a row: `others` are their coordinates along the other axes. Inlined where n is known. */
+static inline void fill_row(
+    const double *theta, const double *x, const double *others, int64_t count, const int n, double *points)
+{
+    for (int64_t p = 0; p < count; p++) {
+        for (int row = 0; row < n; row++) {
+            const double *t = theta + (int64_t)row * (n + 1);
+            double sum = t[0] * x[p];
+            for (int a = 1; a < n; a++) {
+                sum += t[a] * others[a - 1];
+            }
+            points[p * n + row] = sum + t[n];
+        }
+    }
+}
+
 static void grid_part(void *arg, int64_t part, int worker)
 {
     (void)worker;
@@ -98,30 +115,31 @@ static void grid_part(void *arg, int64_t part, int worker)
     const int n = job->n_axes;
     const enum sc_type type = job->grid->type;
     const size_t bytes = sc_type_bytes(type);
-    const int64_t picture = part / job->parts_a_picture;
-    const int64_t first = part % job->parts_a_picture * PART_POINTS;
-    const int64_t count = job->n_points - first < PART_POINTS ? job->n_points - first : PART_POINTS;
-    double theta[3 * 4], points[PART_POINTS * 3];
+    const int64_t width = job->grid->dims[n], from = part % job->a_row * SEGMENT;
+    const int64_t count = width - from < SEGMENT ? width - from : SEGMENT;
+    const int64_t first = part / job->a_row % job->a_picture * job->per_part,
+                  picture = part / job->a_row / job->a_picture;
+    double theta[3 * 4], x[SEGMENT], points[SEGMENT * 3];
     sc_convert(type, sc_const_at(job->theta->data, picture * n * (n + 1), bytes), SC_F64, theta, n * (n + 1), 0);
-    for (int64_t p = 0; p < count; p++) {
-        double at[3]; /* x, y, z: the last axis comes first */
-        int64_t index = first + p;
-        for (int a = 0; a < n; a++) {
-            const int64_t dim = job->grid->dims[n - a];
-            at[a] = place(job->align_corners, index % dim, dim);
-            index /= dim;
-        }
-        for (int row = 0; row < n; row++) {
-            const double *t = theta + (int64_t)row * (n + 1);
-            double sum = t[0] * at[0];
-            for (int a = 1; a < n; a++) {
-                sum += t[a] * at[a];
-            }
-            points[p * n + row] = sum + t[n];
-        }
+    for (int64_t i = 0; i < count; i++) {
+        x[i] = place(job->align_corners, from + i, width);
     }
-    sc_convert(
-        SC_F64, points, type, sc_at(job->grid->data, (picture * job->n_points + first) * n, bytes), count * n, 0);
+    for (int64_t row = first; row < first + job->per_part && row < job->n_rows; row++) {
+        double others[2]; /* y, z: the last axis comes first */
+        int64_t rest = row;
+        for (int a = 1; a < n; a++) {
+            const int64_t dim = job->grid->dims[n - a];
+            others[a - 1] = place(job->align_corners, rest % dim, dim);
+            rest /= dim;
+        }
+        if (n == 2) {
+            fill_row(theta, x, others, count, 2, points);
+        } else {
+            fill_row(theta, x, others, count, 3, points);
+        }
+        const int64_t at = (picture * job->n_rows + row) * width + from;
+        sc_convert(SC_F64, points, type, sc_at(job->grid->data, at * n, bytes), count * n, 0);
+    }
 }
 
 static void run_grid(const struct sc_call *call)
@@ -133,9 +151,12 @@ static void run_grid(const struct sc_call *call)
         return;
     }
     job.n_axes = job.grid->rank - 2;
-    job.n_points = sc_dims_product(job.grid->dims, 1, job.grid->rank - 1);
-    job.parts_a_picture = sc_parts(job.n_points, PART_POINTS);
-    sc_team_for(call->team, job.grid->dims[0] * job.parts_a_picture, grid_part, &job);
+    const int64_t width = job.grid->dims[job.n_axes];
+    job.n_rows = sc_dims_product(job.grid->dims, 1, job.n_axes);
+    job.per_part = sc_parts(PART_POINTS, width < SEGMENT ? width : SEGMENT);
+    job.a_row = sc_parts(width, SEGMENT);
+    job.a_picture = sc_parts(job.n_rows, job.per_part);
+    sc_team_for(call->team, job.grid->dims[0] * job.a_picture * job.a_row, grid_part, &job);
 }
 
 static void cost_grid(const struct sc_infer *infer, struct sc_cost *cost)

@@ -74,17 +74,21 @@ static void volumes_have_three_coordinates(void **state)
     op_close(&t);
 }
 
+/* Rows are found in pieces, and pictures in rows. */
 static void threads_share_points_out(void **state)
 {
     (void)state;
-    enum { HEIGHT = 40, WIDTH = 64 };
-    static const int64_t size[4] = {1, 1, HEIGHT, WIDTH};
-    static double wanted[HEIGHT * WIDTH * 2];
+    enum { HEIGHT = 40, WIDTH = 1100, POINTS = HEIGHT * WIDTH };
+    static const int64_t size[4] = {2, 1, HEIGHT, WIDTH};
+    static double wanted[2 * POINTS * 2];
     for (int y = 0; y < HEIGHT; y++) {
         for (int x = 0; x < WIDTH; x++) {
             wanted[(y * WIDTH + x) * 2] = (y + 0.5) * 2 / HEIGHT - 1;
             wanted[(y * WIDTH + x) * 2 + 1] = (x + 0.5) * 2 / WIDTH - 1;
         }
+    }
+    for (int i = 0; i < 2 * POINTS; i++) {
+        wanted[2 * POINTS + i] = wanted[i] + 2;
     }
     struct sc_team *team;
     const struct sc_team_options options = {.n_workers = 3};
@@ -92,10 +96,10 @@ static void threads_share_points_out(void **state)
     struct op_test t;
     op_open(&t, "", "AffineGrid", 20);
     t.team = team;
-    op_in(&t, SC_F64, OP_DIMS(1, 2, 3), OP_VALUES(0, 1, 0, 1, 0, 0));
+    op_in(&t, SC_F64, OP_DIMS(2, 2, 3), OP_VALUES(0, 1, 0, 1, 0, 0, 0, 1, 2, 1, 0, 2));
     op_in_raw(&t, SC_I64, OP_DIMS(4), size);
     op_passes(&t, 1);
-    op_gives(&t, 0, SC_F64, OP_DIMS(1, HEIGHT, WIDTH, 2), wanted, 1e-15);
+    op_gives(&t, 0, SC_F64, OP_DIMS(2, HEIGHT, WIDTH, 2), wanted, 1e-15);
     op_close(&t);
     sc_team_free(team);
 }
