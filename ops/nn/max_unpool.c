@@ -86,31 +86,69 @@ static enum sc_status resolve_unpool(const struct sc_call *call)
     pooled_dims(call->params, !sc_call_in(call, 2), x->rank, x->dims, pooled);
     SC_TRY(sc_dims_check("the pooled tensor", x->type, x->rank, pooled));
     const int64_t room = sc_dims_product(pooled, 0, x->rank);
-    for (int64_t i = 0; i < sc_tensor_count(places); i++) {
-        const int64_t place = sc_index_at(places, i);
-        if (place < 0 || place >= room) {
+    const int64_t *at = places->data, n = sc_tensor_count(places); /* no other type is allowed */
+    bool all = true;
+    for (int64_t i = 0; i < n; i++) {
+        all &= (uint64_t)at[i] < (uint64_t)room;
+    }
+    for (int64_t i = 0; i < n && !all; i++) {
+        if (at[i] < 0 || at[i] >= room) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "I has the place %lld, want one in [0, %lld)",
-                (long long)place, (long long)room);
+                (long long)at[i], (long long)room);
         }
     }
     return SC_OK;
 }
 
-static void run_unpool(const struct sc_call *call)
+/* Inlined where the size of an element is known. */
+static inline void put_all(const struct sc_tensor *x, const int64_t *at, void *y, size_t bytes)
 {
-    const struct sc_tensor *x = sc_call_in(call, 0), *places = sc_call_in(call, 1), *y = sc_call_out(call, 0);
-    const size_t bytes = sc_type_bytes(x->type);
-    int64_t pooled[SC_MAX_RANK];
-    pooled_dims(call->params, !sc_call_in(call, 2), x->rank, x->dims, pooled);
-    const bool same = memcmp(pooled, y->dims, (size_t)x->rank * sizeof *pooled) == 0; /* places are those of y */
-    memset(y->data, 0, sc_tensor_bytes(y));
     for (int64_t i = 0, n = sc_tensor_count(x); i < n; i++) {
-        int64_t rest = sc_index_at(places, i), to = same ? rest : 0;
-        for (int d = x->rank - 1; d >= 0 && !same; d--) {
+        memcpy(sc_at(y, at[i], bytes), sc_const_at(x->data, i, bytes), bytes);
+    }
+}
+
+/* Places are those of y. */
+static void put_in_place(const struct sc_tensor *x, const int64_t *at, const struct sc_tensor *y)
+{
+    switch (sc_type_bytes(x->type)) {
+    case 2:
+        put_all(x, at, y->data, 2);
+        break;
+    case 4:
+        put_all(x, at, y->data, 4);
+        break;
+    default: /* floats alone can be unpooled */
+        put_all(x, at, y->data, 8);
+        break;
+    }
+}
+
+/* Places are those of a tensor of dims `pooled`, which is the corner of y. */
+static void put_in_corner(
+    const struct sc_tensor *x, const int64_t *at, const int64_t *pooled, const struct sc_tensor *y)
+{
+    const size_t bytes = sc_type_bytes(x->type);
+    for (int64_t i = 0, n = sc_tensor_count(x); i < n; i++) {
+        int64_t rest = at[i], to = 0;
+        for (int d = x->rank - 1; d >= 0; d--) {
             to += rest % pooled[d] * y->strides[d];
             rest /= pooled[d];
         }
         sc_copy_element(sc_at(y->data, to, bytes), sc_const_at(x->data, i, bytes), bytes);
+    }
+}
+
+static void run_unpool(const struct sc_call *call)
+{
+    const struct sc_tensor *x = sc_call_in(call, 0), *places = sc_call_in(call, 1), *y = sc_call_out(call, 0);
+    int64_t pooled[SC_MAX_RANK];
+    pooled_dims(call->params, !sc_call_in(call, 2), x->rank, x->dims, pooled);
+    memset(y->data, 0, sc_tensor_bytes(y));
+    if (memcmp(pooled, y->dims, (size_t)x->rank * sizeof *pooled) == 0) {
+        put_in_place(x, places->data, y);
+    } else {
+        put_in_corner(x, places->data, pooled, y);
     }
 }
 

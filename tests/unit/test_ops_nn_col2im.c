@@ -125,30 +125,32 @@ static void blocks_that_do_not_fit_are_refused(void **state)
     col2im_fails(2, 2, 4, "node 'n' (Col2Im): a window of 4 does not fit 3 padded entries of axis 3");
 }
 
-static void open_unpool(struct op_test *t, const double *places)
+static void open_unpool(struct op_test *t, enum sc_type type, const double *places)
 {
     op_open(t, "", "MaxUnpool", 22);
     op_ints(t, "kernel_shape", OP_DIMS(2, 2));
     op_ints(t, "strides", OP_DIMS(2, 2));
-    op_in(t, SC_F32, OP_DIMS(1, 1, 1, 2), OP_VALUES(5, 6));
+    op_in(t, type, OP_DIMS(1, 1, 1, 2), OP_VALUES(5, 6));
     op_in(t, SC_I64, OP_DIMS(1, 1, 1, 2), places);
 }
 
 static void elements_go_back_to_their_places(void **state)
 {
     (void)state;
-    struct op_test t;
-    open_unpool(&t, OP_VALUES(5, 2));
-    op_passes(&t, 1);
-    op_gives(&t, 0, SC_F32, OP_DIMS(1, 1, 2, 4), OP_VALUES(0, 0, 6, 0, 0, 5, 0, 0), 0);
-    op_close(&t);
+    static const enum sc_type types[] = {SC_F16, SC_BF16, SC_F32, SC_F64};
     static const int64_t larger[] = {1, 1, 3, 5};
-    for (int known = 0; known < 2; known++) {
-        open_unpool(&t, OP_VALUES(5, 2));
-        t.known = known;
+    struct op_test t;
+    for (int k = 0; k < 8; k++) {
+        const enum sc_type type = types[k / 2];
+        open_unpool(&t, type, OP_VALUES(5, 2));
+        op_passes(&t, 1);
+        op_gives(&t, 0, type, OP_DIMS(1, 1, 2, 4), OP_VALUES(0, 0, 6, 0, 0, 5, 0, 0), 0);
+        op_close(&t);
+        open_unpool(&t, type, OP_VALUES(5, 2));
+        t.known = k % 2;
         op_in_raw(&t, SC_I64, OP_DIMS(4), larger);
         op_passes(&t, 1);
-        op_gives(&t, 0, SC_F32, OP_DIMS(1, 1, 3, 5), OP_VALUES(0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0), 0);
+        op_gives(&t, 0, type, OP_DIMS(1, 1, 3, 5), OP_VALUES(0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0), 0);
         op_close(&t);
     }
 }
@@ -158,17 +160,17 @@ static void places_and_shapes_out_of_range_are_refused(void **state)
     (void)state;
     static const int64_t smaller[] = {1, 1, 2, 3};
     struct op_test t;
-    open_unpool(&t, OP_VALUES(8, 0));
+    open_unpool(&t, SC_F32, OP_VALUES(8, 0));
     op_fails(&t, 1, SC_BAD_INPUT, "node 'n' (MaxUnpool): I has the place 8, want one in [0, 8)");
     op_close(&t);
-    open_unpool(&t, OP_VALUES(0, -1));
+    open_unpool(&t, SC_F32, OP_VALUES(0, -1));
     op_fails(&t, 1, SC_BAD_INPUT, "node 'n' (MaxUnpool): I has the place -1, want one in [0, 8)");
     op_close(&t);
-    open_unpool(&t, OP_VALUES(0, 1));
+    open_unpool(&t, SC_F32, OP_VALUES(0, 1));
     op_in_raw(&t, SC_I64, OP_DIMS(4), smaller);
     op_fails(&t, 1, SC_BAD_INPUT, "node 'n' (MaxUnpool): output_shape is [1,1,2,3], want [1,1,2,4] or more");
     op_close(&t);
-    open_unpool(&t, OP_VALUES(0, 1));
+    open_unpool(&t, SC_F32, OP_VALUES(0, 1));
     op_ints(&t, "pads", OP_DIMS(0, 0));
     op_fails(&t, 1, SC_BAD_MODEL, "node 'n' (MaxUnpool): 'pads' has 2 entries, want 4");
     op_close(&t);
