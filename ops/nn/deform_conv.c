@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * DeformConv: a convolution whose pixels are taken from points that lie off the grid. For each position of the output the
- * points become a column of numbers, which each output channel weighs. In double, rounded once. */
+ * DeformConv: a convolution whose pixels are taken from points that lie off the grid. At each position of the output the
+ * points become a column of numbers, weighed in double, which the weights multiply: chains of fused multiply-adds in f32,
+ * after which 16-bit floats are rounded, or sums in f64. A part is a block of positions: panels of sixteen columns. */
 #include <string.h>
 
 #include "ops/nn/rows.h"
 #include "ops/nn/sample_point.h"
 #include "ops/nn/window.h"
+#include "ops/tile.h"
 #include "tensor/convert.h"
 
-#define PART_PRODUCTS 65536
+enum { PANEL = 16, MOST_PANELS = 3, K_STEP = 256 }; /* rows of so many panels stay in the first cache */
 
 struct params {
     struct sc_window_params window;
@@ -17,11 +19,15 @@ struct params {
 
 struct job {
     const struct params *p;
+    const struct sc_kernels *kernels;
     const struct sc_tensor *x, *offset, *bias, *mask, *y;
     struct sc_window w;
-    const double *weights; /* [oC, C / group, K] */
-    double *columns; /* [C, K] for each worker */
-    int64_t n_channels, n_entries, plane, n_positions, per_part; /* K, pixels of the input, of the output */
+    enum sc_type type; /* of products: f64, else f32 */
+    int64_t n_channels, n_entries, plane, n_positions; /* entries of the kernel; pixels of the input, of the output */
+    int64_t panels, blocks; /* of 16 positions, in a block; blocks of an image */
+    void *weights, *shifts; /* [oC, C / group, entries] and, with a bias, [oC], of `type` */
+    char *rooms;
+    size_t room_bytes, scratch_bytes;
 };
 
 static enum sc_status params_deform(
@@ -100,101 +106,237 @@ static enum sc_status infer_deform(struct sc_infer *infer)
     return SC_OK;
 }
 
-/* Point k of the kernel at a position: its own place, moved by the offsets. */
-static void find_point(const struct job *job, int64_t batch, int64_t og, int64_t position, int64_t k, double *point)
+/* What a worker has: the points of one kernel entry at the positions of a block, and the columns of that block. By axis
+ * and position: where windows begin, and the offsets of the entry. By position: the mask, and sums of one channel. */
+struct room {
+    struct sc_points points;
+    struct sc_weigher weigher;
+    double *starts, *offsets, *mask, *sums;
+    void *columns; /* panels of [C, K, 16] */
+    float *result; /* of 16-bit floats: [oC / group, positions] */
+};
+
+static bool is_narrow(const struct job *job)
+{
+    return job->x->type == SC_F16 || job->x->type == SC_BF16;
+}
+
+/* Returns its bytes; `at` may be NULL when these alone are asked for. */
+static size_t open_room(const struct job *job, char *at, struct room *room)
+{
+    const int64_t n = job->panels * PANEL, maps = job->y->dims[1] / job->p->group;
+    struct sc_room left = {at, 0};
+    const int taps = sc_sampling_taps(SC_SAMPLE_LINEAR, job->w.axes);
+    sc_points_open(&room->points, &left, n, taps);
+    room->weigher = (struct sc_weigher){.kernels = job->kernels, .type = job->x->type};
+    sc_weigher_open(&room->weigher, &left, n, taps);
+    room->starts = sc_room_take(&left, n * job->w.axes, sizeof(double));
+    room->offsets = sc_room_take(&left, n * job->w.axes, sizeof(double));
+    room->mask = sc_room_take(&left, n, sizeof(double));
+    room->sums = sc_room_take(&left, n, sizeof(double));
+    room->columns = sc_room_take(&left, n * job->n_channels * job->n_entries, sc_type_bytes(job->type));
+    room->result = sc_room_take(&left, is_narrow(job) ? n * maps : 0, sizeof(float));
+    return left.used;
+}
+
+/* Sizes that follow from dims alone. False where the window does not fit, which infer has refused. */
+static bool open_job(const struct sc_call *call, struct job *job)
+{
+    const struct params *p = call->params;
+    const struct sc_tensor *x = sc_call_in(call, 0), *w = sc_call_in(call, 1), *y = sc_call_out(call, 0);
+    *job = (struct job){.p = p,
+        .kernels = call->kernels,
+        .x = x,
+        .offset = sc_call_in(call, 2),
+        .bias = sc_call_in(call, 3),
+        .mask = sc_call_in(call, 4),
+        .y = y,
+        .type = x->type == SC_F64 ? SC_F64 : SC_F32,
+        .n_channels = x->dims[1]};
+    if (sc_window_find(call->graph, call->node, &p->window, x->rank - 2, x->dims + 2, w->dims + 2, &job->w) != SC_OK) {
+        return false;
+    }
+    job->n_entries = sc_dims_product(w->dims, 2, w->rank);
+    job->plane = sc_dims_product(x->dims, 2, x->rank);
+    job->n_positions = sc_dims_product(y->dims, 2, y->rank);
+    job->panels = sc_parts(job->n_positions, PANEL);
+    job->panels = job->panels < MOST_PANELS ? job->panels : MOST_PANELS;
+    job->blocks = sc_parts(job->n_positions, job->panels * PANEL);
+    struct sc_room room = {call->scratch, 0};
+    struct room of_worker;
+    job->weights = sc_room_take(&room, sc_tensor_count(w), sc_type_bytes(job->type));
+    job->shifts = sc_room_take(&room, y->dims[1], sc_type_bytes(job->type));
+    job->rooms = (char *)call->scratch + room.used;
+    job->room_bytes = open_room(job, NULL, &of_worker);
+    job->scratch_bytes = room.used + job->room_bytes * (size_t)sc_team_size(call->team);
+    return true;
+}
+
+/* The positions of one part. */
+struct spot {
+    int64_t batch, first, n;
+};
+
+static void find_starts(const struct job *job, const struct spot *spot, double *starts)
 {
     const struct sc_window *w = &job->w;
-    int64_t entry = k, rest = position;
+    for (int64_t i = 0; i < spot->n; i++) {
+        int64_t rest = spot->first + i;
+        for (int a = w->axes - 1; a >= 0; a--) {
+            starts[a * spot->n + i] = (double)(rest % w->out[a] * w->stride[a] - w->begin[a]);
+            rest /= w->out[a];
+        }
+    }
+}
+
+/* Of a row of offsets or masks, which has a number for each position. */
+static void read_row(
+    const struct job *job, const struct spot *spot, const struct sc_tensor *from, int64_t row, double *to)
+{
+    const int64_t at = row * job->n_positions + spot->first;
+    sc_convert(from->type, sc_const_at(from->data, at, sc_type_bytes(from->type)), SC_F64, to, spot->n, 0);
+}
+
+/* The points of a kernel entry: its own places, moved by the offsets. `row` counts entries over images and offset
+ * groups. */
+static void find_points(const struct job *job, const struct spot *spot, int64_t row, const struct room *room)
+{
+    const struct sc_window *w = &job->w;
+    const struct sc_sampling sampling = {SC_SAMPLE_LINEAR, SC_SAMPLE_ZEROS, true, w->axes, w->in};
+    const int64_t n = spot->n;
+    int64_t steps[SC_MAX_AXES], rest = row % job->n_entries;
     for (int a = w->axes - 1; a >= 0; a--) {
-        const int64_t row = ((batch * job->p->offset_group + og) * job->n_entries + k) * w->axes + a;
-        point[a] = (double)(rest % w->out[a] * w->stride[a] - w->begin[a] + entry % w->kernel[a] * w->dilation[a]) +
-            sc_number_at(job->offset, row * job->n_positions + position);
-        rest /= w->out[a];
-        entry /= w->kernel[a];
+        steps[a] = rest % w->kernel[a] * w->dilation[a];
+        rest /= w->kernel[a];
+        read_row(job, spot, job->offset, row * w->axes + a, room->offsets + a * n);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double point[SC_MAX_AXES];
+        for (int a = 0; a < w->axes; a++) {
+            point[a] = room->starts[a * n + i] + (double)steps[a] + room->offsets[a * n + i];
+        }
+        sc_points_set(&room->points, i, &sampling, point);
     }
 }
 
-static void fill_column(const struct job *job, int64_t batch, int64_t position, double *column)
+/* Row `row` of the columns: numbers times the mask, and zeros to the end of the last panel. */
+static void put_row(const struct job *job, int64_t row, int64_t n, const struct room *room)
 {
-    const struct sc_sampling sampling = {SC_SAMPLE_LINEAR, SC_SAMPLE_ZEROS, true, job->w.axes, job->w.in};
+    const int64_t depth = job->n_channels * job->n_entries;
+    for (int64_t from = 0; from < n; from += PANEL) {
+        const int64_t count = n - from < PANEL ? n - from : PANEL, at = from * depth + row * PANEL;
+        double numbers[PANEL] = {0.0};
+        for (int64_t j = 0; j < count; j++) {
+            numbers[j] = room->sums[from + j] * (job->mask ? room->mask[from + j] : 1.0);
+        }
+        sc_convert(SC_F64, numbers, job->type, sc_at(room->columns, at, sc_type_bytes(job->type)), PANEL, 0);
+    }
+}
+
+static void fill_columns(const struct job *job, const struct spot *spot, const struct room *room)
+{
     const int64_t channels = job->n_channels / job->p->offset_group;
-    struct sc_taps taps;
-    for (int64_t og = 0; og < job->p->offset_group; og++) {
-        for (int64_t k = 0; k < job->n_entries; k++) {
-            double point[SC_MAX_AXES], mask = 1.0;
-            find_point(job, batch, og, position, k, point);
-            sc_sample_point(&sampling, point, &taps);
-            if (job->mask) {
-                const int64_t row = (batch * job->p->offset_group + og) * job->n_entries + k;
-                mask = sc_number_at(job->mask, row * job->n_positions + position);
-            }
-            for (int64_t c = og * channels; c < (og + 1) * channels; c++) {
-                double sum = 0.0;
-                for (int t = 0; t < taps.n; t++) {
-                    sum +=
-                        taps.weight[t] * sc_number_at(job->x, (batch * job->n_channels + c) * job->plane + taps.at[t]);
-                }
-                column[c * job->n_entries + k] = sum * mask;
-            }
+    find_starts(job, spot, room->starts);
+    for (int64_t i = 0; i < job->p->offset_group * job->n_entries; i++) {
+        const int64_t og = i / job->n_entries, k = i % job->n_entries;
+        const int64_t row = spot->batch * job->p->offset_group * job->n_entries + i;
+        find_points(job, spot, row, room);
+        if (job->mask) {
+            read_row(job, spot, job->mask, row, room->mask);
+        }
+        for (int64_t c = og * channels; c < (og + 1) * channels; c++) {
+            const int64_t at = (spot->batch * job->n_channels + c) * job->plane;
+            const void *x = sc_const_at(job->x->data, at, sc_type_bytes(job->x->type));
+            sc_points_weigh(&room->points, 0, spot->n, &room->weigher, x, room->sums);
+            put_row(job, c * job->n_entries + k, spot->n, room);
         }
     }
 }
 
-static void weigh_column(const struct job *job, int64_t batch, int64_t position, const double *column)
+/* n positions of all maps of a group, in chains of fused multiply-adds. */
+static void weigh_f32(const struct job *job, const struct spot *spot, int64_t group, const struct room *room)
 {
-    const int64_t n_out = job->y->dims[1], n = job->n_channels / job->p->group * job->n_entries;
-    for (int64_t o = 0; o < n_out; o++) {
-        const double *weights = job->weights + o * n, *x = column + o / (n_out / job->p->group) * n;
-        double sum = job->bias ? sc_number_at(job->bias, o) : 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            sum += weights[i] * x[i];
+    const int64_t n_out = job->y->dims[1], maps = n_out / job->p->group, map = group * maps;
+    const int64_t depth = job->n_channels / job->p->group * job->n_entries;
+    const int64_t to = (spot->batch * n_out + map) * job->n_positions + spot->first;
+    const bool narrow = is_narrow(job);
+    struct sc_gemm_tile tile = {.m = maps,
+        .panels = sc_parts(spot->n, PANEL),
+        .a_stride = depth,
+        .panel_stride = depth * job->p->group * PANEL,
+        .c = narrow ? room->result : (float *)job->y->data + to,
+        .c_stride = narrow ? spot->n : job->n_positions,
+        .n = spot->n};
+    for (int64_t k = 0; k == 0 || k < depth; k += K_STEP) {
+        tile.k = depth - k < K_STEP ? depth - k : K_STEP;
+        tile.a = (const float *)job->weights + map * depth + k;
+        tile.b = (const float *)room->columns + (group * depth + k) * PANEL;
+        tile.accumulate = k > 0;
+        tile.bias = job->bias && k + tile.k >= depth ? (const float *)job->shifts + map : NULL;
+        job->kernels->gemm_tile(&tile);
+    }
+    for (int64_t m = 0; m < maps && narrow; m++) {
+        void *y = sc_at(job->y->data, to + m * job->n_positions, sc_type_bytes(job->y->type));
+        sc_round_to(job->kernels, job->y->type, room->result + m * spot->n, y, spot->n);
+    }
+}
+
+static void weigh_f64(const struct job *job, const struct spot *spot, int64_t group, const struct room *room)
+{
+    const int64_t n_out = job->y->dims[1], maps = n_out / job->p->group;
+    const int64_t depth = job->n_channels / job->p->group * job->n_entries;
+    for (int64_t map = group * maps; map < (group + 1) * maps; map++) {
+        const double *weights = (const double *)job->weights + map * depth;
+        double *y = (double *)job->y->data + (spot->batch * n_out + map) * job->n_positions + spot->first;
+        for (int64_t from = 0; from < spot->n; from += PANEL) {
+            const double *x = (const double *)room->columns + (from * job->p->group + group * PANEL) * depth;
+            double sums[PANEL];
+            for (int j = 0; j < PANEL; j++) {
+                sums[j] = job->bias ? ((const double *)job->shifts)[map] : 0.0;
+            }
+            for (int64_t i = 0; i < depth; i++) {
+                for (int j = 0; j < PANEL; j++) {
+                    sums[j] += weights[i] * x[i * PANEL + j];
+                }
+            }
+            const int64_t left = spot->n - from;
+            memcpy(y + from, sums, (size_t)(left < PANEL ? left : PANEL) * sizeof *sums);
         }
-        sc_number_put(job->y, (batch * n_out + o) * job->n_positions + position, sum);
     }
 }
 
 static void deform_part(void *arg, int64_t part, int worker)
 {
     const struct job *job = arg;
-    const int64_t n = job->x->dims[0] * job->n_positions;
-    const int64_t end = (part + 1) * job->per_part < n ? (part + 1) * job->per_part : n;
-    double *column = job->columns + worker * job->n_channels * job->n_entries;
-    for (int64_t i = part * job->per_part; i < end; i++) {
-        fill_column(job, i / job->n_positions, i % job->n_positions, column);
-        weigh_column(job, i / job->n_positions, i % job->n_positions, column);
+    struct spot spot = {.batch = part / job->blocks, .first = part % job->blocks * job->panels * PANEL};
+    const int64_t left = job->n_positions - spot.first;
+    spot.n = left < job->panels * PANEL ? left : job->panels * PANEL;
+    struct room room;
+    open_room(job, job->rooms + (size_t)worker * job->room_bytes, &room);
+    fill_columns(job, &spot, &room);
+    for (int64_t group = 0; group < job->p->group; group++) {
+        (job->type == SC_F64 ? weigh_f64 : weigh_f32)(job, &spot, group, &room);
     }
 }
 
 static size_t scratch_deform(const struct sc_call *call)
 {
-    const struct sc_tensor *x = sc_call_in(call, 0), *w = sc_call_in(call, 1);
-    const int64_t column = x->dims[1] * sc_dims_product(w->dims, 2, w->rank);
-    return sizeof(double) * (size_t)(sc_tensor_count(w) + column * sc_team_size(call->team));
+    struct job job;
+    return open_job(call, &job) ? job.scratch_bytes : 0;
 }
 
 static void run_deform(const struct sc_call *call)
 {
-    const struct params *p = call->params;
-    const struct sc_tensor *x = sc_call_in(call, 0), *w = sc_call_in(call, 1), *y = sc_call_out(call, 0);
-    struct job job = {.p = p,
-        .x = x,
-        .offset = sc_call_in(call, 2),
-        .bias = sc_call_in(call, 3),
-        .mask = sc_call_in(call, 4),
-        .y = y,
-        .weights = call->scratch,
-        .columns = (double *)call->scratch + sc_tensor_count(w),
-        .n_channels = x->dims[1]};
-    if (sc_tensor_count(y) == 0 ||
-        sc_window_find(call->graph, call->node, &p->window, x->rank - 2, x->dims + 2, w->dims + 2, &job.w) != SC_OK) {
-        return; /* the latter cannot be: resolve has found the same window */
+    struct job job;
+    if (!open_job(call, &job) || sc_tensor_count(job.y) == 0) {
+        return;
     }
-    sc_convert(w->type, w->data, SC_F64, call->scratch, sc_tensor_count(w), 0);
-    job.n_entries = sc_dims_product(w->dims, 2, w->rank);
-    job.plane = sc_dims_product(x->dims, 2, x->rank);
-    job.n_positions = sc_dims_product(y->dims, 2, y->rank);
-    job.per_part = 1 + PART_PRODUCTS / (sc_tensor_count(w) + 1);
-    sc_team_for(call->team, sc_parts(x->dims[0] * job.n_positions, job.per_part), deform_part, &job);
+    const struct sc_tensor *w = sc_call_in(call, 1);
+    sc_convert(w->type, w->data, job.type, job.weights, sc_tensor_count(w), 0);
+    if (job.bias) {
+        sc_convert(job.bias->type, job.bias->data, job.type, job.shifts, sc_tensor_count(job.bias), 0);
+    }
+    sc_team_for(call->team, job.x->dims[0] * job.blocks, deform_part, &job);
 }
 
 static void cost_deform(const struct sc_infer *infer, struct sc_cost *cost)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GridSample: pixels of the output are points of the input, between -1 and 1 along each axis, the last axis first. */
+ * GridSample: pixels of the output are points of the input, between -1 and 1 along each axis, the last axis first. Block by
+ * block of points, their taps are found, and then all channels take theirs. */
 #include <string.h>
 
 #include "ops/nn/rows.h"
@@ -7,18 +8,31 @@
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
-#define PART_POINTS 256
-
 struct params {
     enum sc_sample_mode mode;
     enum sc_sample_padding padding;
     bool align_corners;
 };
 
+enum {
+    BLOCK_TAPS = 1 << 14, /* that are found before channels are weighed: they and a plane are in a cache together */
+    FIND_POINTS = 256, /* of a part that finds them */
+    RUN_TAPS = 1 << 10, /* that are weighed at once */
+    PART_TAPS = 1 << 17 /* of a part that weighs, over channels */
+};
+
 struct job {
+    const struct sc_kernels *kernels;
     const struct sc_tensor *x, *grid, *y;
     struct sc_sampling sampling;
-    int64_t n_channels, plane, n_points, parts_a_picture; /* plane: pixels of the input, n_points: of the output */
+    enum sc_type part_type; /* of the numbers of an element: a complex one has two */
+    int n_parts;
+    int64_t plane, n_points; /* pixels of the input, and of the output */
+    int64_t a_block, a_run, channels; /* points of a block, and weighed at once; channels of a part */
+    struct sc_points points; /* of the block at hand: points first to first + n of a picture */
+    int64_t picture, first, n;
+    char *rooms;
+    size_t room_bytes, scratch_bytes;
 };
 
 static enum sc_status read_choice(
@@ -117,86 +131,147 @@ static double place(const struct job *job, double x, int64_t dim)
     return (double)(job->sampling.align_corners ? f / 2.0F * (float)(dim - 1) : (f * (float)dim - 1.0F) / 2.0F);
 }
 
-/* A complex number is two. */
-static struct sc_tensor as_numbers(const struct sc_tensor *tensor, int *a_number)
+/* What a worker has: coordinates of some points, and what one channel makes of some. */
+struct room {
+    struct sc_weigher weigher;
+    double *grid, *sums;
+    void *numbers;
+};
+
+/* Returns its bytes; `at` may be NULL when these alone are asked for. */
+static size_t open_room(const struct job *job, char *at, struct room *room)
 {
-    struct sc_tensor numbers = *tensor;
-    *a_number = tensor->type == SC_C64 || tensor->type == SC_C128 ? 2 : 1;
-    numbers.type = *a_number == 1 ? tensor->type : tensor->type == SC_C64 ? SC_F32 : SC_F64;
-    return numbers;
+    struct sc_room left = {at, 0};
+    room->weigher = (struct sc_weigher){.kernels = job->kernels, .type = job->part_type};
+    sc_weigher_open(&room->weigher, &left, job->a_run, job->points.taps);
+    room->grid = sc_room_take(&left, FIND_POINTS * job->sampling.axes, sizeof(double));
+    room->sums = sc_room_take(&left, job->a_run, sizeof(double));
+    room->numbers = sc_room_take(&left, job->a_run, sizeof(double));
+    return left.used;
 }
 
-static void write_nearest(const struct job *job, const struct sc_taps *taps, int64_t from, int64_t to)
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
 {
-    const size_t bytes = sc_type_bytes(job->x->type);
-    void *at = sc_at(job->y->data, to, bytes);
-    const struct sc_string nothing = {"", 0};
-    memset(at, 0, bytes);
-    const void *outside = job->x->type == SC_STRING ? (const void *)&nothing : at;
-    memmove(at, taps->n ? sc_const_at(job->x->data, from + taps->at[0], bytes) : outside, bytes);
+    return x < low ? low : x > high ? high : x;
 }
 
-static void write_sum(const struct job *job, const struct sc_taps *taps, int64_t from, int64_t to)
+static struct job open_job(const struct sc_call *call)
 {
-    int n;
-    const struct sc_tensor x = as_numbers(job->x, &n), y = as_numbers(job->y, &n);
-    for (int i = 0; i < n; i++) {
-        double sum = 0.0;
-        for (int t = 0; t < taps->n; t++) {
-            sum += taps->weight[t] * sc_number_at(&x, (from + taps->at[t]) * n + i);
+    const struct params *p = call->params;
+    const struct sc_tensor *x = sc_call_in(call, 0), *y = sc_call_out(call, 0);
+    const int taps = sc_sampling_taps(p->mode, x->rank - 2);
+    struct job job = {.kernels = call->kernels,
+        .x = x,
+        .grid = sc_call_in(call, 1),
+        .y = y,
+        .sampling = {p->mode, p->padding, p->align_corners, x->rank - 2, x->dims + 2},
+        .n_parts = x->type == SC_C64 || x->type == SC_C128 ? 2 : 1,
+        .plane = sc_dims_product(x->dims, 2, x->rank),
+        .n_points = sc_dims_product(y->dims, 2, y->rank)};
+    struct sc_room room = {call->scratch, 0};
+    struct room of_worker;
+    job.part_type = job.n_parts == 1 ? x->type : x->type == SC_C64 ? SC_F32 : SC_F64;
+    job.a_block = clamp(BLOCK_TAPS / taps, 1, job.n_points > 0 ? job.n_points : 1);
+    job.a_run = clamp(RUN_TAPS / taps, 1, job.a_block);
+    job.channels = sc_parts(PART_TAPS, taps * job.a_block);
+    sc_points_open(&job.points, &room, job.a_block, taps);
+    job.rooms = (char *)call->scratch + room.used;
+    job.room_bytes = open_room(&job, NULL, &of_worker);
+    job.scratch_bytes = room.used + job.room_bytes * (size_t)sc_team_size(call->team);
+    return job;
+}
+
+/* The taps of some points of the block. The nearest pixel of a point is -1 where it has none; places of complex elements
+ * are those of their first parts. */
+static void find_part(void *arg, int64_t part, int worker)
+{
+    const struct job *job = arg;
+    const int axes = job->sampling.axes;
+    const int64_t first = part * FIND_POINTS, n = clamp(job->n - first, 0, FIND_POINTS);
+    const int64_t from = (job->picture * job->n_points + job->first + first) * axes;
+    const bool nearest = job->sampling.mode == SC_SAMPLE_NEAREST;
+    struct room room;
+    open_room(job, job->rooms + (size_t)worker * job->room_bytes, &room);
+    sc_convert(job->grid->type, sc_const_at(job->grid->data, from, sc_type_bytes(job->grid->type)), SC_F64, room.grid,
+        n * axes, 0);
+    for (int64_t p = 0; p < n; p++) {
+        double point[SC_MAX_RANK];
+        for (int a = 0; a < axes; a++) {
+            point[a] = place(job, room.grid[p * axes + axes - 1 - a], job->sampling.dims[a]);
         }
-        sc_number_put(&y, to * n + i, sum);
+        sc_points_set(&job->points, first + p, &job->sampling, point);
+        int64_t *at = job->points.at + (first + p) * job->points.taps;
+        for (int t = 0; t < job->points.taps && !nearest; t++) {
+            at[t] *= job->n_parts;
+        }
+        if (nearest && job->points.count[first + p] == 0) {
+            at[0] = -1;
+        }
     }
 }
 
-static void write_point(const struct job *job, const struct sc_taps *taps, int64_t picture, int64_t point)
+/* Points of the block, of one channel. */
+static void weigh_run(const struct job *job, int64_t first, int64_t n, const struct room *room, const void *x, void *y)
 {
-    for (int64_t c = 0; c < job->n_channels; c++) {
-        const int64_t from = (picture * job->n_channels + c) * job->plane;
-        const int64_t to = (picture * job->n_channels + c) * job->n_points + point;
-        (job->sampling.mode == SC_SAMPLE_NEAREST ? write_nearest : write_sum)(job, taps, from, to);
+    const enum sc_type type = job->part_type;
+    const size_t bytes = sc_type_bytes(type);
+    for (int i = 0; i < job->n_parts; i++) {
+        sc_points_weigh(&job->points, first, n, &room->weigher, sc_const_at(x, i, bytes), room->sums);
+        sc_convert(SC_F64, room->sums, type, job->n_parts == 1 ? y : room->numbers, n, 0);
+        for (int64_t p = 0; p < n && job->n_parts > 1; p++) {
+            sc_copy_element(sc_at(y, p * job->n_parts + i, bytes), sc_const_at(room->numbers, p, bytes), bytes);
+        }
     }
 }
 
 static void sample_part(void *arg, int64_t part, int worker)
 {
-    (void)worker;
+    static const struct sc_string nothing = {"", 0};
+    static const unsigned char zeros[16];
     const struct job *job = arg;
-    const int axes = job->sampling.axes;
-    const int64_t picture = part / job->parts_a_picture;
-    const int64_t first = part % job->parts_a_picture * PART_POINTS;
-    const int64_t end = first + PART_POINTS < job->n_points ? first + PART_POINTS : job->n_points;
-    struct sc_taps taps;
-    for (int64_t p = first; p < end; p++) {
-        double point[SC_MAX_RANK];
-        for (int a = 0; a < axes; a++) {
-            const double x = sc_number_at(job->grid, (picture * job->n_points + p) * axes + axes - 1 - a);
-            point[a] = place(job, x, job->sampling.dims[a]);
+    const size_t bytes = sc_type_bytes(job->x->type);
+    const void *outside = job->x->type == SC_STRING ? (const void *)&nothing : zeros;
+    const int64_t all = job->x->dims[1], from = part * job->channels, end = clamp(from + job->channels, 0, all);
+    struct room room;
+    open_room(job, job->rooms + (size_t)worker * job->room_bytes, &room);
+    for (int64_t c = job->picture * all + from; c < job->picture * all + end; c++) {
+        const void *x = sc_const_at(job->x->data, c * job->plane, bytes);
+        void *y = sc_at(job->y->data, c * job->n_points + job->first, bytes);
+        if (job->sampling.mode == SC_SAMPLE_NEAREST) {
+            sc_gather_places(x, job->points.at, job->n, outside, bytes, y);
+            continue;
         }
-        sc_sample_point(&job->sampling, point, &taps);
-        write_point(job, &taps, picture, p);
+        for (int64_t p = 0; p < job->n; p += job->a_run) {
+            weigh_run(job, p, clamp(job->n - p, 0, job->a_run), &room, x, sc_at(y, p, bytes));
+        }
     }
+}
+
+static size_t scratch_sample(const struct sc_call *call)
+{
+    return open_job(call).scratch_bytes;
 }
 
 static void run_sample(const struct sc_call *call)
 {
-    const struct params *p = call->params;
-    const struct sc_tensor *x = sc_call_in(call, 0), *y = sc_call_out(call, 0);
-    struct job job = {.x = x, .grid = sc_call_in(call, 1), .y = y, .n_channels = x->dims[1]};
-    if (sc_tensor_count(y) == 0) {
+    struct job job = open_job(call);
+    if (sc_tensor_count(job.y) == 0) {
         return;
     }
-    job.sampling = (struct sc_sampling){p->mode, p->padding, p->align_corners, x->rank - 2, x->dims + 2};
-    job.plane = sc_dims_product(x->dims, 2, x->rank);
-    job.n_points = sc_dims_product(y->dims, 2, y->rank);
-    job.parts_a_picture = sc_parts(job.n_points, PART_POINTS);
-    sc_team_for(call->team, x->dims[0] * job.parts_a_picture, sample_part, &job);
+    for (job.picture = 0; job.picture < job.x->dims[0]; job.picture++) {
+        for (job.first = 0; job.first < job.n_points; job.first += job.a_block) {
+            job.n = clamp(job.n_points - job.first, 0, job.a_block);
+            sc_team_for(call->team, sc_parts(job.n, FIND_POINTS), find_part, &job);
+            sc_team_for(call->team, sc_parts(job.x->dims[1], job.channels), sample_part, &job);
+        }
+    }
 }
 
 #define ROW(version)                                                                                                   \
     {                                                                                                                  \
         .domain = "", .name = "GridSample", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS,                     \
-        .params = params_sample, .infer = infer_sample, .resolve = resolve_sample, .run = run_sample                   \
+        .params = params_sample, .infer = infer_sample, .scratch = scratch_sample, .resolve = resolve_sample,          \
+        .run = run_sample                                                                                              \
     }
 
 const struct sc_op sc_ops_nn_grid_sample[] = {ROW(16), ROW(20), ROW(22), {.name = NULL}};

@@ -8,13 +8,9 @@
 
 #include "ops/infer.h"
 #include "ops/nn/pool.h"
+#include "ops/nn/room.h"
 #include "ops/tile.h"
 #include "tensor/convert.h"
-
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 /* What one worker works in, one after the other. */
 struct room {
@@ -29,13 +25,6 @@ static bool is_narrow(const struct sc_pool *pool)
     return pool->x->type != SC_F32;
 }
 
-static float *take(char *rooms, size_t *used, size_t bytes)
-{
-    float *room = rooms ? (float *)(void *)(rooms + *used) : NULL;
-    *used += align64(bytes);
-    return room;
-}
-
 /* Returns the bytes of a worker's room; `at` may be NULL when these alone are asked for. */
 static size_t open_room(const struct sc_pool *pool, char *at, struct room *room)
 {
@@ -43,16 +32,16 @@ static size_t open_room(const struct sc_pool *pool, char *at, struct room *room)
     const bool average = pool->kind == SC_POOL_AVERAGE, narrow = is_narrow(pool);
     const int64_t reads = band->phase[0] * band->stride[0];
     const int64_t rows = reads < band->in[0] ? reads : band->in[0];
-    size_t used = 0;
-    room->copy = take(at, &used, band->copy_bytes);
-    room->result = take(at, &used, band->result_bytes);
-    room->layer = take(at, &used, pool->layers > 1 ? band->result_bytes : 0);
-    room->offsets = (int64_t *)(void *)take(at, &used, band->offsets_bytes);
-    room->ones = take(at, &used, average ? (size_t)band->taps * sizeof(float) : 0);
-    room->counts = take(at, &used, average ? (size_t)(2 * band->out[1]) * sizeof(float) : 0);
-    room->wide = take(at, &used, narrow ? (size_t)(rows * band->in[1]) * sizeof(float) : 0);
-    room->narrow = take(at, &used, narrow ? (size_t)(band->rows * band->out[1]) * sizeof(float) : 0);
-    return used;
+    struct sc_room left = {at, 0};
+    room->copy = sc_room_take(&left, 1, band->copy_bytes);
+    room->result = sc_room_take(&left, 1, band->result_bytes);
+    room->layer = sc_room_take(&left, pool->layers > 1, band->result_bytes);
+    room->offsets = sc_room_take(&left, 1, band->offsets_bytes);
+    room->ones = sc_room_take(&left, average ? band->taps : 0, sizeof(float));
+    room->counts = sc_room_take(&left, average ? 2 * band->out[1] : 0, sizeof(float));
+    room->wide = sc_room_take(&left, narrow ? rows * band->in[1] : 0, sizeof(float));
+    room->narrow = sc_room_take(&left, narrow ? band->rows * band->out[1] : 0, sizeof(float));
+    return left.used;
 }
 
 void sc_pool_open_bands(struct sc_pool *pool)
