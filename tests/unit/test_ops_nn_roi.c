@@ -2,7 +2,7 @@
  * RoiAlign and MaxRoiPool on a picture whose pixels are 10 y + x, where averages are places. */
 #include "op_harness.h"
 
-enum { HEIGHT = 6, WIDTH = 8 };
+enum { HEIGHT = 6, WIDTH = 8, BINS = 3 };
 
 static void picture(struct op_test *t, const char *op, int version, enum sc_type type)
 {
@@ -77,6 +77,75 @@ static void the_largest_is_of_weighed_pixels(void **state)
     op_passes(&t, 1);
     op_gives(&t, 0, SC_F32, OP_DIMS(1, 1, 1, 1), OP_VALUES(11), 1e-6);
     op_close(&t);
+}
+
+/* One sample of a 6 x 8 plane by the definition: four pixels weighed, as a sum or their largest. */
+static double sample(const double *x, double row, double column, bool max)
+{
+    if (row < -1 || row > HEIGHT || column < -1 || column > WIDTH) {
+        return 0;
+    }
+    row = fmin(fmax(row, 0), HEIGHT - 1);
+    column = fmin(fmax(column, 0), WIDTH - 1);
+    double sum = 0, most = -INFINITY;
+    for (int k = 0; k < 4; k++) {
+        const double i = floor(row) + k / 2, j = floor(column) + k % 2;
+        const double weight = (1 - fabs(row - i)) * (1 - fabs(column - j));
+        const double value = weight * x[(int)fmin(i, HEIGHT - 1) * WIDTH + (int)fmin(j, WIDTH - 1)];
+        sum += value;
+        most = fmax(most, value);
+    }
+    return max ? most : sum;
+}
+
+static double bin(const double *x, const double *roi, int i, int j, int ratio, bool max)
+{
+    const double tall = (roi[3] - roi[1]) / BINS, wide = (roi[2] - roi[0]) / BINS;
+    const double n = ratio ? ratio : ceil(tall), m = ratio ? ratio : ceil(wide);
+    double sum = 0, most = -INFINITY;
+    for (int k = 0; k < n * m; k++) {
+        const double row = roi[1] - 0.5 + (i + ((int)(k / m) + 0.5) / n) * tall;
+        const double column = roi[0] - 0.5 + (j + (k % (int)m + 0.5) / m) * wide;
+        const double value = sample(x, row, column, max);
+        sum += value;
+        most = fmax(most, value);
+    }
+    return n < 1 || m < 1 ? 0 : max ? most : sum / (n * m);
+}
+
+/* Regions inside, across each border, outside, upside down, of no size; from no sample to many a pixel. */
+static void bins_are_what_their_samples_say(void **state)
+{
+    (void)state;
+    enum { N = 8, CHANNELS = 150 };
+    static const double rois[N * 4] = {1, 1, 6, 5, -3, -2, 4, 3, 5, 2, 14, 9.5, -40, -40, -30, -30, 6.5, 5, 1, 0.5, 2,
+        2, 2, 2, -9, -9, 20, 21, 0.25, 3.75, 7.5, 4};
+    static const int ratios[] = {0, 1, 2, 9};
+    static double x[CHANNELS * HEIGHT * WIDTH], wanted[N * CHANNELS * BINS * BINS];
+    for (int i = 0; i < CHANNELS * HEIGHT * WIDTH; i++) {
+        x[i] = (double)((unsigned)i * 2654435761U >> 16 & 255U) / 16 - 8;
+    }
+    for (int k = 0; k < 24; k++) {
+        const int ratio = ratios[k % 4], max = k / 4 % 2;
+        const enum sc_type type = k < 8 ? SC_F64 : k < 16 ? SC_F32 : SC_F16;
+        for (int i = 0; i < N * CHANNELS * BINS * BINS; i++) {
+            const int r = i / (CHANNELS * BINS * BINS), c = i / (BINS * BINS) % CHANNELS;
+            const double *plane = x + (ptrdiff_t)c * HEIGHT * WIDTH;
+            wanted[i] = bin(plane, rois + (ptrdiff_t)r * 4, i / BINS % BINS, i % BINS, ratio, max);
+        }
+        struct op_test t;
+        op_open(&t, "", "RoiAlign", 22);
+        op_text(&t, "mode", max ? "max" : "avg");
+        op_int(&t, "output_height", BINS);
+        op_int(&t, "output_width", BINS);
+        op_int(&t, "sampling_ratio", ratio);
+        op_in(&t, type, OP_DIMS(1, CHANNELS, HEIGHT, WIDTH), x);
+        op_in(&t, type, OP_DIMS(N, 4), rois);
+        op_in(&t, SC_I64, OP_DIMS(N), OP_VALUES(0, 0, 0, 0, 0, 0, 0, 0));
+        op_passes(&t, 1);
+        op_gives(&t, 0, type, OP_DIMS(N, CHANNELS, BINS, BINS), wanted, k < 8 ? 1e-13 : k < 16 ? 1e-7 : 1e-3);
+        op_close(&t);
+    }
 }
 
 /* Pixels 1 to 4 and 2 to 4: bins of 2 columns, and of 1.5 rows, which share row 3. */
@@ -157,6 +226,7 @@ int main(void)
         cmocka_unit_test(old_regions_are_not_moved),
         cmocka_unit_test(samples_outside_are_zeros),
         cmocka_unit_test(the_largest_is_of_weighed_pixels),
+        cmocka_unit_test(bins_are_what_their_samples_say),
         cmocka_unit_test(regions_are_pooled),
         cmocka_unit_test(threads_share_regions_out),
         cmocka_unit_test(what_does_not_fit_is_refused),
