@@ -1,166 +1,239 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Attention of com.microsoft: one product makes Q, K and V of a row; the cache of both is one tensor
- * [2, batch, heads, positions, width], keys first. */
-#include <math.h>
+ * [2, batch, heads, positions, width], keys first. One that is kept in pages is a state of twice as many heads. */
+#include "ops/ms/attention.h"
+
 #include <string.h>
 
 #include "ops/infer.h"
 #include "ops/kernels/gemm.h"
-#include "ops/ms/cached.h"
-#include "ops/nn/norm.h"
+#include "ops/nn/cache.h"
 #include "ops/nn/product.h"
 #include "ops/shape/shape.h"
 
-enum input { X, WEIGHTS, BIAS, MASK, PAST, SCORES_BIAS, PAST_LENGTH, N_IN };
-
-struct params {
-    int64_t heads, causal;
-    float scale;
-};
+static enum sc_status read_sizes(const struct sc_graph *graph, const struct sc_node *node, struct sc_joint_params *p)
+{
+    int n;
+    const int64_t *sizes;
+    SC_TRY(sc_node_ints(node, "qkv_hidden_sizes", &n, &sizes));
+    if (n < 1) {
+        return SC_OK;
+    }
+    if (n != 3 || sizes[0] < 1 || sizes[0] != sizes[1] || sizes[2] < 1 || sizes[0] % p->heads != 0 ||
+        sizes[2] % p->heads != 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "qkv_hidden_sizes has %d entries that are not sizes of %lld heads each of Q, K and V, the first two equal",
+            n, (long long)p->heads);
+    }
+    memcpy(p->hidden, sizes, sizeof p->hidden);
+    return SC_OK;
+}
 
 static enum sc_status params_attention(
     const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, void **params)
 {
-    SC_TRY(sc_params_new(arena, sizeof(struct params), params));
-    struct params *p = *params;
-    int64_t shared, rotary;
+    SC_TRY(sc_params_new(arena, sizeof(struct sc_joint_params), params));
+    struct sc_joint_params *p = *params;
+    int64_t rotary;
     SC_TRY(sc_node_int(node, "num_heads", 0, &p->heads));
     SC_TRY(sc_node_int(node, "unidirectional", 0, &p->causal));
-    SC_TRY(sc_node_int(node, "past_present_share_buffer", 0, &shared));
+    SC_TRY(sc_node_int(node, "past_present_share_buffer", 0, &p->shared));
     SC_TRY(sc_node_int(node, "do_rotary", 0, &rotary));
     SC_TRY(sc_node_float(node, "scale", 0.0F, &p->scale));
+    SC_TRY(sc_node_float(node, "mask_filter_value", -10000.0F, &p->filter));
     if (p->heads < 1) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld", (long long)p->heads);
     }
-    if (shared || rotary || sc_node_attribute(node, "qkv_hidden_sizes")) {
-        return sc_node_fail(
-            graph, node, SC_UNSUPPORTED, "past_present_share_buffer, do_rotary and qkv_hidden_sizes are not supported");
+    if (rotary) {
+        return sc_node_fail(graph, node, SC_UNSUPPORTED, "do_rotary is not supported");
     }
+    return read_sizes(graph, node, p);
+}
+
+/* Of weights with so many columns. */
+static enum sc_status split_columns(const struct sc_infer *infer, int64_t columns, struct sc_joint_sizes *s)
+{
+    const struct sc_joint_params *p = infer->params;
+    const bool told = p->hidden[0] > 0;
+    s->hidden = told ? p->hidden[0] : columns >= 0 ? columns / 3 : SC_DIM_UNKNOWN;
+    s->v_hidden = told ? p->hidden[2] : s->hidden;
+    if (columns >= 0 && (columns != 2 * s->hidden + s->v_hidden || s->hidden % p->heads != 0)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "weights of width %lld for %lld heads",
+            (long long)columns, (long long)p->heads);
+    }
+    s->width = s->hidden >= 0 ? s->hidden / p->heads : SC_DIM_UNKNOWN;
+    s->v_width = s->v_hidden >= 0 ? s->v_hidden / p->heads : SC_DIM_UNKNOWN;
     return SC_OK;
 }
 
-struct sizes {
-    int64_t batch, n, inner, hidden, width, past; /* inner: of the input; hidden: of Q, K and V each */
-};
-
-static enum sc_status find_sizes(const struct sc_infer *infer, struct sizes *s)
+/* Positions: past and total are found later where caches are kept in pages, or share a buffer whose length is data. */
+static void find_positions(const struct sc_infer *infer, struct sc_joint_sizes *s)
 {
-    const struct params *p = infer->params;
+    const struct sc_joint_params *p = infer->params;
+    const struct sc_fact *past = sc_infer_in(infer, SC_JOINT_PAST), *told = sc_infer_in(infer, SC_JOINT_PAST_LENGTH);
+    s->resident = past && past->kind == SC_KIND_STATE;
+    s->room = past && past->rank == 5 ? past->dims[3] : past ? SC_DIM_UNKNOWN : 0;
+    s->past = s->resident || p->shared ? SC_DIM_UNKNOWN : s->room;
+    if (p->shared && told && told->value && sc_tensor_count(told->value) == 1) {
+        s->past = sc_index_at(told->value, 0);
+    }
+    s->total = s->past >= 0 && s->n >= 0 ? s->past + s->n : SC_DIM_UNKNOWN;
+    s->room = p->shared ? s->room : s->total;
+}
+
+static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_joint_sizes *s)
+{
     SC_TRY(sc_infer_needs(infer, 2));
-    const struct sc_fact *x = infer->in[X];
-    const struct sc_fact *w = infer->in[WEIGHTS];
-    const struct sc_fact *past = sc_infer_in(infer, PAST);
+    const struct sc_fact *x = infer->in[SC_JOINT_X], *w = infer->in[SC_JOINT_WEIGHTS];
     if ((x->rank >= 0 && x->rank != 3) || (w->rank >= 0 && w->rank != 2)) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input has rank %d and weights %d, want 3 and 2",
             x->rank, w->rank);
-    }
-    if (past && past->kind == SC_KIND_STATE) {
-        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "a joined cache cannot be resident");
     }
     const int64_t unknown = SC_DIM_UNKNOWN;
     s->batch = x->rank == 3 ? x->dims[0] : unknown;
     s->n = x->rank == 3 ? x->dims[1] : unknown;
     s->inner = w->rank == 2 ? w->dims[0] : unknown;
-    s->hidden = w->rank == 2 && w->dims[1] >= 0 ? w->dims[1] / 3 : unknown;
-    s->width = s->hidden >= 0 ? s->hidden / p->heads : unknown;
-    s->past = past ? (past->rank == 5 ? past->dims[3] : unknown) : 0;
-    if (s->hidden >= 0 && (w->dims[1] % 3 != 0 || s->hidden % p->heads != 0)) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "weights of width %lld for %lld heads",
-            (long long)w->dims[1], (long long)p->heads);
-    }
+    SC_TRY(split_columns(infer, w->rank == 2 ? w->dims[1] : unknown, s));
     if (x->rank == 3 && x->dims[2] >= 0 && s->inner >= 0 && x->dims[2] != s->inner) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input has width %lld, weights %lld rows",
             (long long)x->dims[2], (long long)s->inner);
     }
+    find_positions(infer, s);
     return SC_OK;
 }
 
-static bool dims_fit(const struct sc_fact *fact, int rank, const int64_t *want)
+static enum sc_status check_caches(const struct sc_infer *infer, const struct sc_joint_sizes *s)
 {
-    bool fits = fact->rank < 0 || fact->rank == rank;
-    for (int i = 0; fits && i < fact->rank; i++) {
-        fits = fact->dims[i] < 0 || want[i] < 0 || fact->dims[i] == want[i];
+    const struct sc_joint_params *p = infer->params;
+    const struct sc_fact *past = sc_infer_in(infer, SC_JOINT_PAST);
+    const int64_t dims[5] = {2, s->batch, p->heads, SC_DIM_UNKNOWN, s->width};
+    const int64_t kept[4] = {s->batch, 2 * p->heads, SC_DIM_UNKNOWN, s->width};
+    if ((past || sc_infer_out(infer, 1)) && s->hidden >= 0 && s->hidden != s->v_hidden) {
+        return sc_node_fail(
+            infer->graph, infer->node, SC_BAD_MODEL, "past or present where V has another width than K");
     }
-    return fits;
+    if (p->shared && (!past || s->resident || !sc_infer_in(infer, SC_JOINT_PAST_LENGTH))) {
+        return sc_node_fail(infer->graph, infer->node, s->resident ? SC_UNSUPPORTED : SC_BAD_MODEL,
+            "past_present_share_buffer %s",
+            s->resident ? "of a resident cache" : "without past or past_sequence_length");
+    }
+    return s->resident ? sc_infer_want(infer, SC_JOINT_PAST, "past", 4, kept)
+                       : sc_infer_want(infer, SC_JOINT_PAST, "past", 5, dims);
 }
 
 static enum sc_status infer_attention(struct sc_infer *infer)
 {
-    const struct params *p = infer->params;
-    struct sizes s;
+    const struct sc_joint_params *p = infer->params;
+    struct sc_joint_sizes s;
     SC_TRY(find_sizes(infer, &s));
-    const enum sc_type type = infer->in[X]->type;
-    const int64_t total = s.past >= 0 && s.n >= 0 ? s.past + s.n : SC_DIM_UNKNOWN;
-    const int64_t past[5] = {2, s.batch, p->heads, s.past, s.width};
-    const int64_t bias[1] = {s.hidden >= 0 ? 3 * s.hidden : SC_DIM_UNKNOWN};
-    if ((sc_infer_in(infer, PAST) && !dims_fit(infer->in[PAST], 5, past)) ||
-        (sc_infer_in(infer, BIAS) && !dims_fit(infer->in[BIAS], 1, bias))) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "past or bias do not fit the input");
+    SC_TRY(check_caches(infer, &s));
+    const enum sc_type type = infer->in[SC_JOINT_X]->type;
+    const int64_t bias[1] = {s.hidden >= 0 ? 2 * s.hidden + s.v_hidden : SC_DIM_UNKNOWN};
+    SC_TRY(sc_infer_want(infer, SC_JOINT_BIAS, "bias", 1, bias));
+    const struct sc_fact *added = sc_infer_in(infer, SC_JOINT_SCORES_BIAS);
+    if (added && added->rank == 4 && added->dims[1] >= 0 && added->dims[1] != 1 && added->dims[1] != p->heads) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "attention_bias has %lld heads, want 1 or %lld",
+            (long long)added->dims[1], (long long)p->heads);
     }
-    if (sc_infer_in(infer, SCORES_BIAS)) {
-        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "attention_bias is not supported");
-    }
-    const int64_t dims[3] = {s.batch, s.n, s.hidden};
-    const int64_t present[5] = {2, s.batch, p->heads, total, s.width};
+    const int64_t dims[3] = {s.batch, s.n, s.v_hidden}, present[5] = {2, s.batch, p->heads, s.room, s.width};
     if (sc_infer_out(infer, 0)) {
         sc_fact_tensor(infer->out[0], type, 3, dims);
     }
-    if (sc_infer_out(infer, 1)) {
+    if (sc_infer_out(infer, 1) && s.resident) {
+        *infer->out[1] = *infer->in[SC_JOINT_PAST];
+    } else if (sc_infer_out(infer, 1)) {
         sc_fact_tensor(infer->out[1], type, 5, present);
     }
     return SC_OK;
 }
 
-static struct sizes call_sizes(const struct sc_call *call)
+struct sc_joint_sizes sc_joint_call_sizes(const struct sc_call *call, bool with_data)
 {
-    struct sc_fact facts[N_IN];
-    const struct sc_fact *at[N_IN] = {NULL};
-    for (int i = 0; i < call->n_in && i < N_IN; i++) {
+    struct sc_fact facts[SC_JOINT_N_IN];
+    const struct sc_fact *at[SC_JOINT_N_IN] = {NULL};
+    for (int i = 0; i < call->n_in && i < SC_JOINT_N_IN; i++) {
         if (call->in[i]) {
             sc_fact_of_input(&facts[i], call->in[i]);
             at[i] = &facts[i];
         }
     }
+    if (!with_data && at[SC_JOINT_PAST_LENGTH]) {
+        facts[SC_JOINT_PAST_LENGTH].value = NULL;
+    }
     const struct sc_infer infer = {
-        .graph = call->graph, .node = call->node, .params = call->params, .n_in = N_IN, .in = at};
-    struct sizes s = {0};
+        .graph = call->graph, .node = call->node, .params = call->params, .n_in = SC_JOINT_N_IN, .in = at};
+    struct sc_joint_sizes s = {0};
     (void)find_sizes(&infer, &s); /* infer has checked it */
+    if (s.resident) {
+        const struct sc_state *state = call->in[SC_JOINT_PAST]->u.state;
+        s.past = 0;
+        for (int64_t b = 0; b < s.batch && with_data; b++) {
+            s.past = state->rows[b].length > s.past ? state->rows[b].length : s.past;
+        }
+        s.room = 0;
+        s.total = with_data ? s.past + s.n : state->capacity;
+    } else if (s.past < 0) { /* shared, not yet known */
+        s.past = 0;
+        s.total = s.room;
+    }
     return s;
 }
 
-/* The mask: none, one row of total flags per batch row, or the number of valid keys per batch row. */
-static enum sc_status resolve_attention(const struct sc_call *call)
+struct sc_added sc_joint_added(const struct sc_call *call, const struct sc_joint_sizes *s)
 {
-    SC_TRY(sc_resolve_by_infer(call));
-    const struct sizes s = call_sizes(call);
-    const struct sc_tensor *mask = sc_call_in(call, MASK);
-    if (!mask) {
-        return SC_OK;
-    }
-    const bool lengths = mask->rank == 1 && mask->dims[0] == s.batch;
-    const bool flags = mask->rank == 2 && mask->dims[0] == s.batch && mask->dims[1] == s.past + s.n;
-    if (!lengths && !flags) {
-        return sc_node_fail(call->graph, call->node, SC_UNSUPPORTED,
-            "a mask_index other than [batch] or [batch, total_sequence_length]");
-    }
-    for (int64_t b = 0; lengths && b < s.batch; b++) {
-        const int64_t n = sc_index_at(mask, b);
-        if (n < 0 || n > s.past + s.n) {
-            return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "mask_index is %lld of %lld keys", (long long)n,
-                (long long)(s.past + s.n));
+    const struct sc_joint_params *p = call->params;
+    return (struct sc_added){.mask = sc_call_in(call, SC_JOINT_MASK),
+        .bias = sc_call_in(call, SC_JOINT_SCORES_BIAS),
+        .hidden = p->filter,
+        .type = sc_call_in(call, SC_JOINT_X)->type,
+        .batch = s->batch,
+        .n = s->n,
+        .past = s->past,
+        .total = s->total};
+}
+
+static enum sc_status check_kept(const struct sc_call *call, const struct sc_joint_sizes *s, bool one_length)
+{
+    const struct sc_state *state = call->in[SC_JOINT_PAST]->u.state;
+    for (int64_t b = 0; b < s->batch; b++) {
+        if (one_length && state->rows[b].length != s->past) {
+            return sc_node_fail(call->graph, call->node, SC_INTERNAL, "caches of several lengths");
         }
+        SC_TRY(sc_cache_check_room(call, state, (int)b, state->rows[b].length, s->n));
     }
     return SC_OK;
 }
 
+static enum sc_status resolve_attention(const struct sc_call *call)
+{
+    const struct sc_joint_params *p = call->params;
+    const struct sc_tensor *told = sc_call_in(call, SC_JOINT_PAST_LENGTH);
+    SC_TRY(sc_resolve_by_infer(call));
+    if (p->shared && sc_tensor_count(told) != 1) {
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "past_sequence_length has %lld entries, want 1",
+            (long long)sc_tensor_count(told));
+    }
+    const struct sc_joint_sizes s = sc_joint_call_sizes(call, true);
+    if (p->shared && (s.past < 0 || s.past > s.room - s.n)) {
+        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
+            "past_sequence_length is %lld, with %lld new rows and room for %lld", (long long)s.past, (long long)s.n,
+            (long long)s.room);
+    }
+    const struct sc_added added = sc_joint_added(call, &s);
+    if (s.resident) {
+        SC_TRY(check_kept(call, &s, added.mask || added.bias));
+    }
+    return sc_added_check(call, &added, "mask_index");
+}
+
 static enum sc_status prepare_attention(struct sc_prepare *prepare)
 {
-    const struct sc_fact *w = prepare->in[WEIGHTS];
-    const bool constant = prepare->constant[WEIGHTS] && sc_fact_dims_known(w) && w->rank == 2;
+    const struct sc_fact *w = prepare->in[SC_JOINT_WEIGHTS];
+    const bool constant = prepare->constant[SC_JOINT_WEIGHTS] && sc_fact_dims_known(w) && w->rank == 2;
     prepare->choice = (int)sc_product_choose(
         w->type, constant, prepare->blas, constant ? w->dims[0] : -1, constant ? w->dims[1] : -1);
     if (prepare->choice == SC_PRODUCT_PACKED) {
-        prepare->packed_inputs = 1U << WEIGHTS;
+        prepare->packed_inputs = 1U << SC_JOINT_WEIGHTS;
         prepare->packed_bytes = sc_gemm_packed_bytes(w->type, w->dims[0], w->dims[1]);
     }
     return SC_OK;
@@ -178,182 +251,35 @@ static void pack_attention(const struct sc_pack *pack)
     sc_gemm_pack(pack->prepare->kernels, pack->team, &b, pack->packed);
 }
 
-struct rooms {
-    void *qkv; /* [batch, n, 3, heads, width] */
-    void *present; /* when nobody asked for it */
-    unsigned char *flags; /* [batch, total] */
-    int64_t *start, *length;
-    float *rows; /* two of 3 * hidden, for the bias */
-    void *product, *rest;
-    size_t bytes;
-};
-
-static void *take(char *base, size_t *total, size_t bytes)
+static void cost_attention(const struct sc_infer *infer, struct sc_cost *cost)
 {
-    char *at = base ? base + *total : NULL;
-    *total += (bytes + 63) / 64 * 64;
-    return at;
-}
-
-static enum sc_product_way way_of(const struct sc_call *call)
-{
-    const enum sc_product_way way = (enum sc_product_way)call->choice;
-    return way == SC_PRODUCT_PLAIN ? sc_product_choose(sc_call_in(call, X)->type, false, false, -1, -1) : way;
-}
-
-static struct rooms cut_rooms(const struct sc_call *call, const struct sizes *s, char *base)
-{
-    const enum sc_type type = sc_call_in(call, X)->type;
-    const size_t bytes = sc_type_bytes(type);
-    const int64_t total = s->past + s->n;
-    struct rooms r = {0};
-    r.qkv = take(base, &r.bytes, (size_t)(s->batch * s->n * 3 * s->hidden) * bytes);
-    r.present = sc_call_out(call, 1) ? NULL : take(base, &r.bytes, (size_t)(2 * s->batch * total * s->hidden) * bytes);
-    r.flags = take(base, &r.bytes, (size_t)(s->batch * total));
-    r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
-    r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
-    r.rows = take(base, &r.bytes, (size_t)(6 * s->hidden) * sizeof(float));
-    r.product = take(base, &r.bytes,
-        sc_product_scratch_bytes(
-            way_of(call), type, s->batch * s->n, 3 * s->hidden, s->inner, sc_team_size(call->team)));
-    r.rest = take(base, &r.bytes, 0);
-    return r;
-}
-
-static void make_qkv(const struct sc_call *call, const struct sizes *s, const struct rooms *r)
-{
-    const struct sc_tensor *w = sc_call_in(call, WEIGHTS);
-    const struct sc_tensor *bias = sc_call_in(call, BIAS);
-    const enum sc_type type = sc_call_in(call, X)->type;
-    const int64_t N = 3 * s->hidden;
-    const struct sc_product product = {.way = way_of(call),
-        .type = type,
-        .M = s->batch * s->n,
-        .N = N,
-        .K = s->inner,
-        .a = sc_call_in(call, X)->data,
-        .a_stride = s->inner,
-        .b = w->data,
-        .b_row_stride = N,
-        .b_column_stride = 1,
-        .packed = call->packed,
-        .c = r->qkv};
-    sc_product_run(&product, call->kernels, call->team, r->product);
-    for (int64_t m = 0; bias && m < product.M; m++) {
-        void *row = sc_at(r->qkv, m * N, sc_type_bytes(type));
-        const float *addend = sc_norm_widen(call->kernels, type, bias->data, r->rows, N);
-        const float *wide = sc_norm_widen(call->kernels, type, row, r->rows + N, N);
-        float *sum = type == SC_F32 ? row : r->rows + N;
-        call->kernels->binary[SC_BINARY_add](wide, 1, addend, 1, sum, N);
-        sc_norm_narrow(call->kernels, type, sum, row, N);
-    }
-}
-
-static void describe(
-    const struct sc_call *call, const struct sizes *s, const struct rooms *r, struct sc_cached_attention *c)
-{
-    const struct params *p = call->params;
-    const struct sc_tensor *x = sc_call_in(call, X);
-    const struct sc_tensor *past = sc_call_in(call, PAST);
-    const struct sc_tensor *present = sc_call_out(call, 1);
-    const size_t bytes = sc_type_bytes(x->type);
-    const int64_t strides[4] = {3 * s->hidden * s->n, s->width, 3 * s->hidden, 1};
-    const int64_t y_strides[4] = {s->hidden * s->n, s->width, s->hidden, 1};
-    memset(c, 0, sizeof(*c));
-    c->attention = (struct sc_attention){.type = x->type,
-        .v_type = x->type,
-        .batch = s->batch,
-        .q_heads = p->heads,
-        .kv_heads = p->heads,
-        .n_q = s->n,
-        .qk_width = s->width,
-        .v_width = s->width,
-        .q = r->qkv,
-        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
-        .causal = p->causal != 0,
-        .left_window = -1,
-        .right_window = -1,
-        .y = sc_call_out(call, 0)->data,
-        .tap = SC_TAP_NONE};
-    memcpy(c->attention.q_strides, strides, sizeof(strides));
-    memcpy(c->attention.y_strides, y_strides, sizeof(y_strides));
-    memcpy(c->k_strides, strides, sizeof(strides));
-    memcpy(c->v_strides, strides, sizeof(strides));
-    c->n_new = s->n;
-    c->past_room = s->past;
-    c->present_room = s->past + s->n;
-    c->start = r->start;
-    c->length = r->length;
-    const struct sc_tensor *mask = sc_call_in(call, MASK);
-    if (mask && mask->rank == 2) {
-        c->attention.bias = r->flags;
-        c->attention.bias_is_mask = true;
-        c->attention.bias_strides[0] = s->past + s->n;
-        c->attention.bias_strides[3] = 1;
-        c->attention.bias_length = s->past + s->n;
-    }
-    if (r->qkv) {
-        c->k = sc_const_at(r->qkv, s->hidden, bytes);
-        c->v = sc_const_at(r->qkv, 2 * s->hidden, bytes);
-        c->present_k = present ? present->data : r->present;
-        c->present_v = sc_at(c->present_k, s->batch * c->present_room * s->hidden, bytes);
-        c->past_k = past ? past->data : NULL;
-        c->past_v = past ? sc_const_at(past->data, s->batch * s->past * s->hidden, bytes) : NULL;
-    }
-}
-
-static size_t scratch_attention(const struct sc_call *call)
-{
-    const struct sizes s = call_sizes(call);
-    const struct rooms rooms = cut_rooms(call, &s, NULL);
-    struct sc_cached_attention c;
-    describe(call, &s, &rooms, &c);
-    return rooms.bytes + sc_cached_scratch_bytes(&c, c.present_room, sc_team_size(call->team));
-}
-
-static void run_attention(const struct sc_call *call)
-{
-    const struct sizes s = call_sizes(call);
-    const struct rooms rooms = cut_rooms(call, &s, call->scratch);
-    const struct sc_tensor *mask = sc_call_in(call, MASK);
-    const int64_t total = s.past + s.n;
-    struct sc_cached_attention c;
-    if (s.batch == 0 || s.n == 0) {
+    const struct sc_joint_params *p = infer->params;
+    struct sc_joint_sizes s;
+    if (find_sizes(infer, &s) != SC_OK) {
         return;
     }
-    make_qkv(call, &s, &rooms);
-    describe(call, &s, &rooms, &c);
-    for (int64_t b = 0; b < s.batch; b++) {
-        rooms.start[b] = s.past;
-        rooms.length[b] = total;
-        for (int64_t i = 0; mask && mask->rank == 2 && i < total; i++) {
-            rooms.flags[b * total + i] = sc_index_at(mask, b * total + i) != 0;
-        }
-    }
-    if (mask && mask->rank == 1) { /* valid keys of each batch row, as flags */
-        for (int64_t i = 0; i < s.batch * total; i++) {
-            rooms.flags[i] = i % total < sc_index_at(mask, i / total);
-        }
-        c.attention.bias = rooms.flags;
-        c.attention.bias_is_mask = true;
-        c.attention.bias_strides[0] = total;
-        c.attention.bias_strides[3] = 1;
-        c.attention.bias_length = total;
-    }
-    sc_cached_run(&c, call->kernels, call->team, rooms.rest);
+    const struct sc_fact *past = sc_infer_in(infer, SC_JOINT_PAST);
+    const double bytes = (double)sc_type_bytes(infer->in[SC_JOINT_X]->type);
+    const double total = (double)(s.resident ? past->dims[2] : s.total >= 0 ? s.total : s.room);
+    const double rows = (double)(s.batch * s.n), columns = (double)(2 * s.hidden + s.v_hidden);
+    const double weights = (double)s.inner * columns, widths = (double)(s.hidden + s.v_hidden);
+    cost->operations = 2 * rows * weights + 2 * rows * total * widths + 8 * rows * (double)p->heads * total;
+    cost->read_bytes = bytes * (weights + rows * (double)s.inner + (double)s.batch * total * widths);
+    cost->written_bytes = bytes * rows * (double)s.v_hidden;
 }
 
 const struct sc_op sc_ops_ms_attention[] = {
     {.domain = "com.microsoft",
         .name = "Attention",
         .since = 1,
-        .flags = SC_OP_PURE | SC_OP_TICKS,
+        .flags = SC_OP_PURE | SC_OP_TICKS | SC_OP_STATE,
         .params = params_attention,
         .infer = infer_attention,
         .prepare = prepare_attention,
         .pack = pack_attention,
-        .scratch = scratch_attention,
+        .scratch = sc_joint_scratch,
         .resolve = resolve_attention,
-        .run = run_attention},
+        .run = sc_joint_run,
+        .cost = cost_attention},
     {.name = NULL},
 };

@@ -199,54 +199,34 @@ struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call)
     return s;
 }
 
-/* The mask: valid keys of each batch row, alone or before what packed rows have; or flags of keys, for each query or for
- * all. */
-static enum sc_status check_padding(const struct sc_call *call, const struct sc_mha_sizes *s)
+struct sc_added sc_mha_added(const struct sc_call *call, const struct sc_mha_sizes *s)
 {
-    const struct sc_tensor *mask = sc_call_in(call, SC_MHA_PADDING);
-    if (!mask) {
-        return SC_OK;
-    }
-    const bool lengths = mask->rank == 1 && (mask->dims[0] == s->batch || mask->dims[0] == 3 * s->batch + 2);
-    const bool flags = mask->rank == 2 && mask->dims[0] == s->batch && mask->dims[1] == s->total;
-    const bool each =
-        mask->rank == 3 && mask->dims[0] == s->batch && mask->dims[1] == s->n && mask->dims[2] == s->total;
-    if (!lengths && !flags && !each) {
-        char text[128];
-        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
-            "key_padding_mask is %s, the batch %lld, with %lld queries and %lld keys",
-            sc_dims_text(mask->rank, mask->dims, text, sizeof text), (long long)s->batch, (long long)s->n,
-            (long long)s->total);
-    }
-    for (int64_t b = 0; lengths && b < s->batch; b++) {
-        const int64_t n = sc_index_at(mask, b);
-        if (n < 0 || n > s->total) {
-            return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "key_padding_mask is %lld of %lld keys",
-                (long long)n, (long long)s->total);
-        }
-    }
-    return SC_OK;
+    const struct sc_mha_params *p = call->params;
+    return (struct sc_added){.mask = sc_call_in(call, SC_MHA_PADDING),
+        .bias = sc_call_in(call, SC_MHA_SCORES_BIAS),
+        .hidden = p->hidden,
+        .type = sc_call_in(call, SC_MHA_QUERY)->type,
+        .batch = s->batch,
+        .n = s->n,
+        .past = s->past,
+        .total = s->total};
 }
 
 static enum sc_status resolve_mha(const struct sc_call *call)
 {
     SC_TRY(sc_resolve_by_infer(call));
     const struct sc_mha_sizes s = sc_mha_call_sizes(call);
-    const struct sc_tensor *added = sc_call_in(call, SC_MHA_SCORES_BIAS);
-    if (added && added->dims[3] != s.total) {
-        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "attention_bias has %lld keys, there are %lld",
-            (long long)added->dims[3], (long long)s.total);
-    }
+    const struct sc_added added = sc_mha_added(call, &s);
     for (int64_t b = 0; s.resident && b < s.batch; b++) {
         const struct sc_state *keys = call->in[SC_MHA_PAST_K]->u.state, *values = call->in[SC_MHA_PAST_V]->u.state;
         const int64_t length = keys->rows[b].length;
-        if (length != values->rows[b].length || (length != s.past && (added || sc_call_in(call, SC_MHA_PADDING)))) {
+        if (length != values->rows[b].length || (length != s.past && (added.bias || added.mask))) {
             return sc_node_fail(call->graph, call->node, SC_INTERNAL, "caches of several lengths");
         }
         SC_TRY(sc_cache_check_room(call, keys, (int)b, length, s.n_kv));
         SC_TRY(sc_cache_check_room(call, values, (int)b, length, s.n_kv));
     }
-    return check_padding(call, &s);
+    return sc_added_check(call, &added, "key_padding_mask");
 }
 
 static void cost_mha(const struct sc_infer *infer, struct sc_cost *cost)

@@ -3,6 +3,7 @@
 #ifndef SC_OPS_MS_MULTI_HEAD_H
 #define SC_OPS_MS_MULTI_HEAD_H
 
+#include "ops/ms/added.h"
 #include "ops/op.h"
 
 enum sc_mha_input {
@@ -42,6 +43,8 @@ struct sc_mha_sizes {
 
 /* From the values of a call, which resolve has checked. Of caches that are kept, the longest. */
 struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call);
+
+struct sc_added sc_mha_added(const struct sc_call *call, const struct sc_mha_sizes *sizes);
 
 size_t sc_mha_scratch(const struct sc_call *call);
 void sc_mha_run(const struct sc_call *call);

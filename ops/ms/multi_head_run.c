@@ -8,14 +8,13 @@
 #include "ops/ms/multi_head.h"
 #include "ops/nn/norm.h"
 #include "ops/shape/shape.h"
-#include "tensor/convert.h"
 
 /* Scratch. Parts that are not needed are NULL. */
 struct rooms {
     int64_t *start, *length;
     void *q, *k, *v; /* with their bias: [batch, rows, heads, width] */
-    void *added; /* to scores: [batch, heads or 1, queries or 1, total] */
-    float *rows; /* of a worker: two of a head, or one of keys */
+    void *added; /* to scores */
+    float *rows; /* two of a head */
     void *present_k, *present_v; /* that nobody asked for */
     void *rest;
     size_t bytes;
@@ -28,17 +27,6 @@ static void *take(char *base, size_t *total, size_t bytes)
     return at;
 }
 
-/* What is added to the scores, when there is a mask: as broad as both. */
-struct added {
-    int64_t heads, queries;
-};
-
-static struct added size_of_added(const struct sc_call *call, const struct sc_mha_sizes *s)
-{
-    const struct sc_tensor *bias = sc_call_in(call, SC_MHA_SCORES_BIAS), *mask = sc_call_in(call, SC_MHA_PADDING);
-    return (struct added){bias ? bias->dims[1] : 1, bias || (mask && mask->rank == 3) ? s->n : 1};
-}
-
 static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_sizes *s, char *base)
 {
     const struct sc_mha_params *p = call->params;
@@ -46,18 +34,16 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_si
     const size_t head = (size_t)(s->batch * p->heads), rows = head * (size_t)s->n_kv;
     const bool biased = sc_call_in(call, SC_MHA_BIAS), kept = s->form == SC_MHA_KEPT;
     const bool joins = sc_call_in(call, SC_MHA_PAST_K) && !s->resident;
-    const struct added a = size_of_added(call, s);
-    const int64_t longest = s->width + s->v_width > s->total ? s->width + s->v_width : s->total;
+    const struct sc_added added = sc_mha_added(call, s);
+    const int64_t widest = s->width > s->v_width ? s->width : s->v_width;
     struct rooms r = {0};
     r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
     r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
     r.q = biased ? take(base, &r.bytes, head * (size_t)(s->n * s->width) * bytes) : NULL;
     r.k = biased && !kept ? take(base, &r.bytes, rows * (size_t)s->width * bytes) : NULL;
     r.v = biased && !kept ? take(base, &r.bytes, rows * (size_t)s->v_width * bytes) : NULL;
-    if (sc_call_in(call, SC_MHA_PADDING)) {
-        r.added = take(base, &r.bytes, (size_t)(s->batch * a.heads * a.queries * s->total) * bytes);
-    }
-    r.rows = take(base, &r.bytes, 2 * (size_t)longest * sizeof(float));
+    r.added = take(base, &r.bytes, sc_added_bytes(&added));
+    r.rows = take(base, &r.bytes, 2 * (size_t)widest * sizeof(float));
     if (joins && !sc_call_out(call, 1)) {
         r.present_k = take(base, &r.bytes, head * (size_t)(s->total * s->width) * bytes);
     }
@@ -107,7 +93,7 @@ static void describe(
     const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, struct sc_cached_attention *c)
 {
     const struct sc_mha_params *p = call->params;
-    const struct sc_tensor *bias = sc_call_in(call, SC_MHA_SCORES_BIAS), *scores = sc_call_out(call, 3);
+    const struct sc_tensor *scores = sc_call_out(call, 3);
     const struct sc_tensor *past_k = s->resident ? NULL : sc_call_in(call, SC_MHA_PAST_K);
     const struct sc_tensor *present_k = sc_call_out(call, 1), *present_v = sc_call_out(call, 2);
     const enum sc_type type = sc_call_in(call, SC_MHA_QUERY)->type;
@@ -130,13 +116,6 @@ static void describe(
         .qk_length = s->total};
     set_strides(c->attention.y_strides, s->n * p->heads * s->v_width, s->v_width, p->heads * s->v_width);
     find_rows(call, s, c);
-    if (bias) {
-        c->attention.bias = bias->data;
-        c->attention.bias_length = s->total;
-        for (int i = 0; i < 4; i++) {
-            c->attention.bias_strides[i] = bias->dims[i] == 1 && i < 2 ? 0 : bias->strides[i];
-        }
-    }
     c->n_new = s->n_kv;
     c->start = r->start;
     c->length = r->length;
@@ -210,44 +189,6 @@ static void add_biases(
     }
 }
 
-/* Whether the mask lets query i of batch row b see key j. */
-static bool lets(const struct sc_tensor *mask, const struct sc_mha_sizes *s, int64_t b, int64_t i, int64_t j)
-{
-    if (mask->rank == 1) {
-        return j < sc_index_at(mask, b);
-    }
-    return sc_index_at(mask, (mask->rank == 2 ? b : b * s->n + i) * s->total + j) != 0;
-}
-
-/* The mask as what is added to scores, on top of attention_bias. */
-static void add_mask(
-    const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, struct sc_cached_attention *c)
-{
-    const struct sc_mha_params *p = call->params;
-    const struct sc_tensor *mask = sc_call_in(call, SC_MHA_PADDING);
-    struct sc_attention *a = &c->attention;
-    const struct added size = size_of_added(call, s);
-    const size_t bytes = sc_type_bytes(a->type);
-    for (int64_t k = 0; k < s->batch * size.heads * size.queries; k++) {
-        const int64_t i = k % size.queries, h = k / size.queries % size.heads, b = k / size.queries / size.heads;
-        memset(r->rows, 0, (size_t)s->total * sizeof(float));
-        if (a->bias) {
-            const int64_t at = b * a->bias_strides[0] + h * a->bias_strides[1] + i * a->bias_strides[2];
-            sc_convert(a->type, sc_const_at(a->bias, at, bytes), SC_F32, r->rows, s->total, 0);
-        }
-        for (int64_t j = 0; j < s->total; j++) {
-            r->rows[j] += lets(mask, s, b, i, j) ? 0 : p->hidden;
-        }
-        sc_convert(SC_F32, r->rows, a->type, sc_at(r->added, k * s->total, bytes), s->total, 0);
-    }
-    a->bias = r->added;
-    a->bias_length = s->total;
-    a->bias_strides[0] = size.heads * size.queries * s->total;
-    a->bias_strides[1] = size.heads > 1 ? size.queries * s->total : 0;
-    a->bias_strides[2] = size.queries > 1 ? s->total : 0;
-    a->bias_strides[3] = 1;
-}
-
 void sc_mha_run(const struct sc_call *call)
 {
     const struct sc_mha_sizes s = sc_mha_call_sizes(call);
@@ -270,8 +211,7 @@ void sc_mha_run(const struct sc_call *call)
     if (sc_call_in(call, SC_MHA_BIAS)) {
         add_biases(call, &s, &rooms, &c);
     }
-    if (sc_call_in(call, SC_MHA_PADDING)) {
-        add_mask(call, &s, &rooms, &c);
-    }
+    const struct sc_added added = sc_mha_added(call, &s);
+    sc_added_set(&added, rooms.added, &c.attention);
     sc_cached_run(&c, call->kernels, call->team, rooms.rest);
 }

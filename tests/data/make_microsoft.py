@@ -220,22 +220,78 @@ for bits in (4, 8):
 case("gather_blocks_last_short", width=40)(gather_blocks)
 
 
-def attention(random, batch=2, n=4, inner=24, heads=3, width=8, past=0, mask=None, **attributes):
-    hidden = heads * width
-    inputs = [f32(random, batch, n, inner), f32(random, inner, 3 * hidden, scale=0.3), f32(random, 3 * hidden), None, None]
+def attention(random, batch=2, n=4, inner=24, heads=3, width=8, v_width=None, past=0, room=None, mask=None, added=None, kind=np.float32,
+              **attributes):
+    """room: of a shared buffer; mask: one of the forms; added: batch and heads of attention_bias."""
+    hidden, v_hidden, total = heads * width, heads * (v_width or width), past + n
+    inputs = [f32(random, batch, n, inner), f32(random, inner, 2 * hidden + v_hidden, scale=0.3), f32(random, 2 * hidden + v_hidden)]
+    inputs += [None] * 4
+    ends, starts = np.array([total, total - 1][:batch]), np.array([1, 0][:batch])
     if mask == "lengths":
-        inputs[3] = np.array([n, n - 1][:batch], np.int32)
-    elif mask == "flags":
-        inputs[3] = (random.random((batch, past + n)) > 0.3).astype(np.int32)
-        inputs[3][:, 0] = 1
-    if past:
-        inputs[4] = f32(random, 2, batch, heads, past, width)
-    return "Attention", inputs, dict(num_heads=heads, **attributes), 2 if past else 1, (1, 2)
+        inputs[3] = ends
+    elif mask == "ranges":
+        inputs[3] = np.concatenate([ends, starts])
+    elif mask == "sums":
+        inputs[3] = np.concatenate([ends, np.arange(batch + 1) * n, np.arange(batch + 1) * total])
+    elif mask:
+        shape = {"flags": (batch, total), "each": (batch, n, total), "all": (batch, 1, total + 3, total + 3)}[mask]
+        inputs[3] = random.random(shape) > 0.3
+        inputs[3][..., 0] = 1
+    if mask:
+        inputs[3] = inputs[3].astype(np.int32)
+    if past or room:
+        inputs[4] = f32(random, 2, batch, heads, room or past, width)
+    if added:
+        inputs[5] = f32(random, *added, n, total)
+    if room:
+        inputs[6] = np.array([past], np.int32)
+        attributes["past_present_share_buffer"] = 1
+    if v_width:
+        attributes["qkv_hidden_sizes"] = [hidden, hidden, v_hidden]
+    inputs = [x.astype(kind) if x is not None and x.dtype == np.float32 else x for x in inputs]
+    return "Attention", inputs, dict(num_heads=heads, **attributes), 2 if past or room else 1, (1, 2)
 
 
-for name, fixed in {"plain": {}, "causal": dict(unidirectional=1), "past": dict(past=5, unidirectional=1), "lengths": dict(mask="lengths"),
-                    "flags": dict(mask="flags", past=3, unidirectional=1), "scale": dict(scale=0.25)}.items():
+for name, fixed in {
+    "plain": {}, "causal": dict(unidirectional=1), "past": dict(past=5, unidirectional=1), "lengths": dict(mask="lengths"),
+    "flags": dict(mask="flags", past=3, unidirectional=1), "scale": dict(scale=0.25), "ranges": dict(mask="ranges"),
+    "each": dict(mask="each"), "each_past": dict(mask="each", past=2), "sums": dict(mask="sums"),
+    "filter": dict(mask="flags", mask_filter_value=-2.0), "added": dict(added=(1, 3)),
+    "added_flags": dict(added=(2, 3), mask="flags", unidirectional=1), "v_width": dict(v_width=5),
+    "v_width_flags": dict(v_width=12, mask="flags"), "lengths_past": dict(mask="lengths", past=4),
+}.items():
     case("attention_" + name, **fixed)(attention)
+
+
+def in_parts(op, inputs, attributes):
+    """What ONNX Runtime's kernel does not take, by MultiHeadAttention after the product. A mask of all positions becomes one of these
+    queries; a shared buffer a past of its length, whose rest stays."""
+    x, w, b, mask, past, added, length = inputs
+    heads, n = attributes["num_heads"], x.shape[1]
+    hidden, _, v_hidden = attributes.get("qkv_hidden_sizes", [w.shape[1] // 3] * 3)
+    start = int(length.item()) if length is not None else past.shape[3] if past is not None else 0
+    if mask is not None and mask.ndim == 4:
+        mask = np.ascontiguousarray(mask[:, 0, start:start + n, :start + n])
+    q, k, v = np.split((x.astype(float) @ w + b).astype(x.dtype), [hidden, 2 * hidden], -1)
+    k_past, v_past = (None, None) if past is None else (np.ascontiguousarray(half[:, :, :start]) for half in past)
+    rest = {name: value for name, value in attributes.items() if name not in ("qkv_hidden_sizes", "past_present_share_buffer")}
+    y, *present = by_node("MultiHeadAttention", [q, k, v, None, mask, added, k_past, v_past], rest, 1 if past is None else 3)
+    if past is None:
+        return [y]
+    whole = past.copy() if length is not None else np.zeros((2, *present[0].shape), x.dtype)
+    whole[:, :, :, :start + n] = present
+    return [y, whole]
+
+
+for name, fixed in {
+    "all": dict(mask="all"), "all_past": dict(mask="all", past=3), "added_past": dict(added=(2, 1), past=3, unidirectional=1),
+    "shared": dict(past=3, room=9, unidirectional=1), "shared_first": dict(room=5), "shared_flags": dict(past=2, room=9, mask="flags"),
+}.items():
+    case("attention_" + name, **fixed)(attention)
+    RULES["attention_" + name] = in_parts
+case("half_attention_past", kind=np.float16, past=3, unidirectional=1, mask="flags")(attention)
+RULES["half_attention_past"] = lambda op, inputs, attributes: [
+    y.astype(np.float16) for y in by_node(op, [x.astype(np.float32) if x is not None and x.dtype == np.float16 else x for x in inputs], attributes, 2)]
 
 
 def multi_head(random, heads=3, width=8, v_width=None, batch=2, n=4, kv=None, past=0, form="apart", bias=False, mask=None, added=None,
