@@ -99,6 +99,34 @@ static enum sc_status find_attention(struct sc_finder *finder, int n)
     return SC_OK;
 }
 
+/* Attention of com.microsoft: past (4) → present (1), [2, batch, heads, positions, width]; both are nobody else's. */
+static enum sc_status find_joined(struct sc_finder *finder, int n)
+{
+    const struct sc_node *node = &finder->graph->nodes[n];
+    const int in = node_in(node, 4), out = node_out(node, 1);
+    const struct sc_fact *fact = in < 0 ? NULL : &finder->graph->values[in].fact;
+    int64_t causal, shared;
+    SC_TRY(sc_node_int(node, "unidirectional", 0, &causal));
+    SC_TRY(sc_node_int(node, "past_present_share_buffer", 0, &shared));
+    if (!fact || out < 0 || !causal || shared || !finder->is_input[in] || !finder->is_output[out] ||
+        finder->readers[in] != 1 || finder->readers[out] != 0 || fact->rank != 5 ||
+        sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 || !sc_type_is_float(fact->type)) {
+        return SC_OK;
+    }
+    const int64_t heads = state_dim(finder, in, out, 2), width = state_dim(finder, in, out, 4);
+    if (state_dim(finder, in, out, 0) != 2 || heads < 1 || heads > INT32_MAX || width < 1) {
+        return SC_OK;
+    }
+    return add_pair(finder, in, out,
+        (struct sc_state_pair){
+            .node = n, .kind = SC_STATE_PAGED, .heads = 2 * heads, .width = width, .keys = true, .joined = true});
+}
+
+static bool is_joining(const struct sc_node *node)
+{
+    return strcmp(node->domain, "com.microsoft") == 0 && strcmp(node->op, "Attention") == 0;
+}
+
 /* Which input of the one Attention node reads the value, or -1 when anything else does. */
 static int attention_input(const struct sc_finder *finder, int value)
 {
@@ -276,7 +304,9 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
         if (node->dead) {
             continue;
         }
-        SC_TRY(is_op(node, "TensorScatter") ? find_scatter(&finder, m) : find_attention(&finder, m));
+        SC_TRY(is_op(node, "TensorScatter") ? find_scatter(&finder, m)
+                : is_joining(node)          ? find_joined(&finder, m)
+                                            : find_attention(&finder, m));
         SC_TRY(find_recurrent(&finder, node));
     }
     SC_TRY(find_said(&finder));
@@ -306,6 +336,9 @@ enum sc_status sc_pairs_set_formats(struct sc_state_pair *pairs, int n, const st
         const enum sc_page_format format = pairs[p].keys ? formats->keys : formats->values;
         if (pairs[p].kind != SC_STATE_PAGED) {
             continue;
+        }
+        if (pairs[p].joined && formats->keys != formats->values) {
+            return sc_fail(SC_UNSUPPORTED, "-ctk, -ctv: keys and values that are joined in one cache have one type");
         }
         if (pairs[p].type == SC_F64) {
             return sc_fail(SC_UNSUPPORTED, "-ctk, -ctv: caches of double cannot be kept in another type");

@@ -7,8 +7,9 @@
 #include "runtime/state.h"
 
 /* Finds state pairs of a decoder; what passes have put together counts too (sc_decode_rewrite). In order:
- *   - by the operator that joins them: Attention-23 and GroupQueryAttention with past_key and past_value,
- * TensorScatter-24 whose cache is read by Attention alone: paged, appended to in place;
+ *   - by the operator that joins them: Attention-23 and GroupQueryAttention with past_key and past_value, Attention of
+ *     com.microsoft with both in one past, TensorScatter-24 whose cache is read by Attention alone: paged, appended to in
+ *     place;
  *   - by the operator that goes on from it: LinearAttention, CausalConvWithState, LSTM, GRU, RNN: dense;
  *   - by what the user says (sc_pairs_say): dense;
  *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense.

@@ -13,6 +13,14 @@
 static bool describe_state(const struct sc_state_pair *pair, struct sc_pass_input *input)
 {
     *input = (struct sc_pass_input){.value = pair->in, .next = pair->out, .rank = pair->rank};
+    if (pair->joined) {
+        const struct sc_size dims[5] = {
+            {.constant = 2}, {.constant = 1}, {.constant = pair->heads / 2}, {0}, {.constant = pair->width}};
+        input->rank = 5;
+        memcpy(input->dims, dims, sizeof dims);
+        input->dims[3].symbol[SC_PASS_PAST] = 1;
+        return true;
+    }
     if (pair->kind == SC_STATE_PAGED) {
         const struct sc_size dims[4] = {{.constant = 1}, {.constant = pair->heads}, {0}, {.constant = pair->width}};
         input->rank = 4;

@@ -12,6 +12,8 @@
  *
  *   becomes    y, present = MultiHeadAttention(q, k, v, past; unidirectional = 1)
  *
+ *   and Attention of com.microsoft loses a mask of ones.
+ *
  * Only where inputs are promised, and all is then proven to be what the past says. */
 #include <string.h>
 
@@ -20,6 +22,7 @@
 
 enum { PAST_KEY = 3, SEQLENS = 5, TOTAL = 6 };
 enum { MULTI_PADDING = 4, MULTI_BIAS = 5, MULTI_PAST_KEY = 6 };
+enum { JOINT_MASK = 3, JOINT_PAST = 4 };
 
 static bool tells_lengths(const struct sc_node *node)
 {
@@ -32,6 +35,13 @@ static bool is_masked(const struct sc_node *node)
     return !node->dead && strcmp(node->op, "MultiHeadAttention") == 0 && strcmp(node->domain, "com.microsoft") == 0 &&
         node->n_in > MULTI_PAST_KEY && node->in[MULTI_PAST_KEY] >= 0 &&
         (node->in[MULTI_PADDING] >= 0 || node->in[MULTI_BIAS] >= 0);
+}
+
+/* Attention of com.microsoft, whose cache is one tensor. */
+static bool is_joint_masked(const struct sc_node *node)
+{
+    return !node->dead && strcmp(node->op, "Attention") == 0 && strcmp(node->domain, "com.microsoft") == 0 &&
+        node->n_in > JOINT_PAST && node->in[JOINT_PAST] >= 0 && node->in[JOINT_MASK] >= 0;
 }
 
 /* Every element of the value is past and new tokens together, less `less`. */
@@ -116,6 +126,10 @@ static enum sc_status evaluate(
 static enum sc_status drop_masks(
     struct sc_graph *graph, const struct sc_symbolics *s, const struct sc_pass_options *options, struct sc_node *node)
 {
+    if (is_joint_masked(node) && is_state(options, node->in[JOINT_PAST]) && hides_nothing(s, node->in[JOINT_MASK])) {
+        node->in[JOINT_MASK] = -1;
+        return SC_OK;
+    }
     if (!is_masked(node) || !is_state(options, node->in[MULTI_PAST_KEY])) {
         return SC_OK;
     }
@@ -134,7 +148,8 @@ enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_opti
     struct sc_graph *graph = model->graph;
     bool any = false;
     for (int n = 0; n < graph->n_nodes; n++) {
-        any |= tells_lengths(&graph->nodes[n]) || is_masked(&graph->nodes[n]);
+        const struct sc_node *node = &graph->nodes[n];
+        any |= tells_lengths(node) || is_masked(node) || is_joint_masked(node);
     }
     if (!any || options->n_inputs == 0) {
         return SC_OK;

@@ -348,6 +348,27 @@ static struct place of_group_query(const struct walk *w, const struct sc_node *n
     return of_rows_first(w, node);
 }
 
+/* A mask or what is added to scores is as long as the past. */
+static struct place of_joint_attention(const struct walk *w, const struct sc_node *node)
+{
+    enum { MASK = 3, SCORES_BIAS = 5, PAST_LENGTH = 6 };
+    static const int none[] = {MASK, SCORES_BIAS, PAST_LENGTH};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        if (none[i] < node->n_in && node->in[none[i]] >= 0) {
+            return mixed;
+        }
+    }
+    return of_rows_first(w, node);
+}
+
+/* Of ids, and of positions that each row has: without them rows are counted. */
+static struct place of_embeddings(const struct walk *w, const struct sc_node *node)
+{
+    enum { MASK = 7, POSITIONS = 8 };
+    const bool masked = node->n_in > MASK && node->in[MASK] >= 0;
+    return place_in(w, node, POSITIONS).part == PART_ROWS && !masked ? of_rows_first(w, node) : mixed;
+}
+
 /* Positions of each row, or cosines of each row. */
 static struct place of_rotation(const struct walk *w, const struct sc_node *node)
 {
@@ -368,11 +389,11 @@ static const struct {
     {"", "Reshape", of_reshape}, {"", "RotaryEmbedding", of_rotation}, {"", "Shape", of_shape},
     {"", "SimplifiedLayerNormalization", of_last_axis}, {"", "Slice", of_slice}, {"", "Softmax", of_last_axis},
     {"", "Split", of_last_axis}, {"", "Squeeze", of_reshape}, {"", "TensorScatter", of_rows_first},
-    {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape},
-    {"com.microsoft", "GatherBlockQuantized", of_gather}, {"com.microsoft", "GroupQueryAttention", of_group_query},
-    {"com.microsoft", "MatMulNBits", of_last_axis}, {"com.microsoft", "MoE", of_rows_first},
-    {"com.microsoft", "QMoE", of_rows_first}, {"com.microsoft", "RotaryEmbedding", of_rotation},
-    {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
+    {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape}, {"com.microsoft", "Attention", of_joint_attention},
+    {"com.microsoft", "EmbedLayerNormalization", of_embeddings}, {"com.microsoft", "GatherBlockQuantized", of_gather},
+    {"com.microsoft", "GroupQueryAttention", of_group_query}, {"com.microsoft", "MatMulNBits", of_last_axis},
+    {"com.microsoft", "MoE", of_rows_first}, {"com.microsoft", "QMoE", of_rows_first},
+    {"com.microsoft", "RotaryEmbedding", of_rotation}, {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
     {"com.microsoft", "SkipLayerNormalization", of_rows_first},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", of_rows_first}};
 

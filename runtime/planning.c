@@ -19,7 +19,8 @@ enum sc_status sc_planning_mark_states(
         (*is_state)[pairs[p].in] = (*is_state)[pairs[p].out] = true;
         if (pairs[p].kind == SC_STATE_PAGED) {
             struct sc_fact *fact = &graph->values[pairs[p].in].fact;
-            const int64_t batch = fact->rank == 4 ? fact->dims[0] : SC_DIM_UNKNOWN;
+            const int batch_axis = pairs[p].joined ? 1 : 0;
+            const int64_t batch = fact->rank == 4 + batch_axis ? fact->dims[batch_axis] : SC_DIM_UNKNOWN;
             fact->kind = SC_KIND_STATE;
             fact->type = pairs[p].type;
             fact->rank = 4;

@@ -19,6 +19,8 @@ struct sc_state_pair {
     enum sc_state_kind kind;
     enum sc_type type;
     int64_t heads, width; /* paged */
+    bool
+        joined; /* paged, keys: the tensor is [2, batch, heads / 2, positions, width]; the later half of the heads are values */
     int64_t capacity; /* positions that the graph itself allows; 0: as many as asked for */
     bool keys; /* paged: pages are [head][width][64], as the attention routine reads keys; else [head][64][width] */
     enum sc_page_format format; /* paged: how pages hold numbers (tensor/page.h) */

@@ -20,6 +20,11 @@ static int64_t row_elements(const struct sc_state_pair *pair)
 
 static void paged_shape(const struct sc_state_pair *pair, int64_t length, struct sc_tensor *shape)
 {
+    if (pair->joined) {
+        const int64_t joined[] = {2, 1, pair->heads / 2, length, row_elements(pair)};
+        sc_tensor_init(shape, sc_state_type(pair), 5, joined);
+        return;
+    }
     const int64_t dims[] = {1, pair->heads, length, row_elements(pair)};
     sc_tensor_init(shape, sc_state_type(pair), 4, dims);
 }
@@ -55,6 +60,12 @@ static struct place find(const struct sc_state_store *store, int p, int slot, in
     const struct sc_state_view *view = &store->views[p * store->options.n_slots + slot];
     const int64_t length = sc_state_length(store, p, slot), elements = row_elements(pair);
     const int64_t row = at / elements, column = at % elements, head = row / length, position = row % length;
+    struct sc_state_view values = *view;
+    if (pair->joined && head >= pair->heads / 2) {
+        values.row_stride = pair->width;
+        values.column_stride = 1;
+        view = &values;
+    }
     const size_t bytes = sc_type_bytes(sc_state_type(pair));
     char *part = (char *)view->pages[position / SC_PAGE_ROWS] + (size_t)(head * view->head_stride) * bytes;
     if (column >= pair->width) { /* a byte of a scale */
@@ -169,8 +180,8 @@ enum sc_status sc_state_expect(
     } else {
         struct sc_tensor want;
         paged_shape(pair, length, &want);
-        if (shape->type != want.type || shape->rank != 4 ||
-            memcmp(shape->dims, want.dims, 4 * sizeof *want.dims) != 0) {
+        if (shape->type != want.type || shape->rank != want.rank ||
+            memcmp(shape->dims, want.dims, (size_t)want.rank * sizeof *want.dims) != 0) {
             return refuse(shape, &want);
         }
         SC_TRY(sc_pages_write(store->table, slot, 0, length));

@@ -105,6 +105,28 @@ static void group_query_joins_caches_of_a_named_width(void **state)
     sc_model_close(model);
 }
 
+/* One tensor of keys and values: pages of twice as many heads. */
+static void attention_joins_keys_and_values_that_are_one_cache(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../genai/gpt2");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_decode_rewrite(model, NULL, &n, &pairs));
+    assert_int_equal(n, 2);
+    const struct sc_state_pair *cache = pair_of(model, pairs, n, "past_1", "present_1");
+    assert_true(cache->kind == SC_STATE_PAGED && cache->joined && cache->keys);
+    assert_int_equal(cache->heads, 8);
+    assert_int_equal(cache->width, 8);
+    struct sc_cache_formats formats = {.keys = SC_PAGE_Q8_0, .values = SC_PAGE_F16};
+    assert_fails(SC_UNSUPPORTED, "keys and values that are joined in one cache have one type",
+        sc_pairs_set_formats(pairs, n, &formats));
+    formats.values = SC_PAGE_Q8_0;
+    assert_ok(sc_pairs_set_formats(pairs, n, &formats));
+    assert_int_equal(cache->format, SC_PAGE_Q8_0);
+    sc_model_close(model);
+}
+
 /* A row of weights for each of 160 positions, looked up by position_ids. */
 static void a_table_of_learned_positions_bounds_the_context(void **state)
 {
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test(states_of_an_encoder_are_constant),
         cmocka_unit_test(scatter_joins_caches_with_their_capacity),
         cmocka_unit_test(group_query_joins_caches_of_a_named_width),
+        cmocka_unit_test(attention_joins_keys_and_values_that_are_one_cache),
         cmocka_unit_test(a_table_of_learned_positions_bounds_the_context),
         cmocka_unit_test(names_of_exporters_join_dense_states),
         cmocka_unit_test(joined_caches_have_their_batch_second),

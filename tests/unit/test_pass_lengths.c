@@ -37,6 +37,20 @@ static void a_mask_of_ones_is_no_longer_read(void **state)
     sc_model_close(model);
 }
 
+static void a_mask_of_ones_beside_a_joined_cache_goes_too(void **state)
+{
+    (void)state;
+    struct sc_model *told = graph_model("../genai/gpt2"), *promised = graph_model("../genai/gpt2");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_passes_rewrite(told, NULL));
+    assert_int_equal(n_readers(told->graph, "attention_mask"), 2);
+    assert_ok(sc_decode_rewrite(promised, NULL, &n, &pairs));
+    assert_int_equal(n_readers(promised->graph, "attention_mask"), 0);
+    sc_model_close(told);
+    sc_model_close(promised);
+}
+
 static void without_promises_the_operator_is_told(void **state)
 {
     (void)state;
@@ -111,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mask_of_ones_is_no_longer_read),
+        cmocka_unit_test(a_mask_of_ones_beside_a_joined_cache_goes_too),
         cmocka_unit_test(without_promises_the_operator_is_told),
         cmocka_unit_test(masks_of_an_operator_that_say_what_it_knows_go),
         cmocka_unit_test(another_sum_is_not_taken_for_the_length),

@@ -444,6 +444,41 @@ static void a_state_is_read_and_written_as_one_dense_tensor(void **state)
     sc_state_store_free(store);
 }
 
+/* Keys and values in one tensor, whose element is its number: the later half of the heads lies as values do. */
+static void a_joined_state_is_read_and_written_as_its_tensor(void **state)
+{
+    (void)state;
+    enum { LENGTH = 70, COUNT = 2 * HEADS * LENGTH * WIDTH };
+    static const struct sc_state_pair joined = {
+        .kind = SC_STATE_PAGED, .type = SC_F32, .heads = 2 * HEADS, .width = WIDTH, .keys = true, .joined = true};
+    const struct sc_state_options options = {.n_pairs = 1, .pairs = &joined, .n_slots = 1, .context = CONTEXT};
+    const int64_t dims[] = {2, 1, HEADS, LENGTH, WIDTH};
+    static float given[COUNT], got[COUNT];
+    struct sc_state_store *store = NULL;
+    struct sc_tensor shape;
+    for (int i = 0; i < COUNT; i++) {
+        given[i] = (float)i;
+    }
+    assert_ok(sc_state_store_create(&options, &store));
+    sc_tensor_init(&shape, SC_F32, 4, dims);
+    assert_fails(SC_BAD_INPUT, "does not fit", sc_state_expect(store, 0, 0, LENGTH, &shape));
+    sc_tensor_init(&shape, SC_F32, 5, dims);
+    assert_ok(sc_state_expect(store, 0, 0, LENGTH, &shape));
+    assert_ok(sc_state_write(store, 0, 0, 0, COUNT, given));
+    const struct sc_state_view *view = &feed(store, 0, 0, LENGTH, 1)->u.state->rows[0];
+    for (int64_t h = 0; h < 2 * HEADS; h++) {
+        const float *page = (const float *)view->pages[1] + h * view->head_stride;
+        const int64_t row = 3, column = 5, number = (h * LENGTH + SC_PAGE_ROWS + row) * WIDTH + column;
+        assert_float_equal(page[h < HEADS ? column * SC_PAGE_ROWS + row : row * WIDTH + column], given[number], 0);
+    }
+    assert_ok(sc_state_shape(store, 0, 0, &shape));
+    assert_int_equal(shape.rank, 5);
+    assert_memory_equal(shape.dims, dims, sizeof dims);
+    assert_ok(sc_state_read(store, 0, 0, 0, COUNT, got));
+    assert_memory_equal(got, given, sizeof given);
+    sc_state_store_free(store);
+}
+
 /* Pages of 8-bit numbers: a row is its codes, then its scales, and comes back as it was given. */
 static void pages_of_codes_are_read_and_written_as_they_are(void **state)
 {
@@ -542,6 +577,7 @@ int main(void)
         cmocka_unit_test(a_pool_that_is_full_refuses_until_a_slot_is_dropped),
         cmocka_unit_test(a_store_too_large_for_memory_is_refused),
         cmocka_unit_test(a_state_is_read_and_written_as_one_dense_tensor),
+        cmocka_unit_test(a_joined_state_is_read_and_written_as_its_tensor),
         cmocka_unit_test(pages_of_codes_are_read_and_written_as_they_are),
         cmocka_unit_test(a_dense_state_too),
         cmocka_unit_test(a_state_that_does_not_fit_is_refused),
