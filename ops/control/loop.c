@@ -212,8 +212,8 @@ static enum sc_status exec_loop(const struct sc_call *call)
             const struct sc_value *last = done > 0 ? &s.out[1 + i] : call->in[2 + i];
             SC_TRY(sc_value_copy(call->arena, last, call->out[i])); /* no iteration: it lies in the caller's frame */
         } else {
-            const struct sc_fact *fact = &p->body->values[p->body->outputs[1 + i]].fact;
-            SC_TRY(sc_value_list_stack(call, &s.stacked[i - p->n_carried], 0, false, fact, call->out[i]));
+            const struct sc_fact fact = sc_entry_fact(call, i, &p->body->values[p->body->outputs[1 + i]].fact, 0);
+            SC_TRY(sc_value_list_stack(call, &s.stacked[i - p->n_carried], 0, false, &fact, call->out[i]));
         }
     }
     return SC_OK;

@@ -180,9 +180,10 @@ static enum sc_status scan(const struct sc_call *call, const struct sc_value *in
         SC_TRY(sc_value_copy(arena, &values[i], &out[i]));
     }
     for (int i = 0; i < p->n_stacked; i++) {
-        const struct sc_fact *fact = &p->body->values[p->body->outputs[p->n_carried + i]].fact;
-        SC_TRY(sc_value_list_stack(call, &stacked[i], list_at(&p->out_axes, i), list_at(&p->out_directions, i) != 0,
-            fact, &out[p->n_carried + i]));
+        const int o = p->n_carried + i;
+        const int64_t axis = list_at(&p->out_axes, i);
+        const struct sc_fact fact = sc_entry_fact(call, o, &p->body->values[p->body->outputs[o]].fact, axis);
+        SC_TRY(sc_value_list_stack(call, &stacked[i], axis, list_at(&p->out_directions, i) != 0, &fact, &out[o]));
     }
     return SC_OK;
 }

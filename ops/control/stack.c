@@ -95,6 +95,23 @@ enum sc_status sc_value_list_add(struct sc_arena *arena, struct sc_value_list *l
     return SC_OK;
 }
 
+struct sc_fact sc_entry_fact(const struct sc_call *call, int o, const struct sc_fact *declared, int64_t axis)
+{
+    const int value = o < call->node->n_out ? call->node->out[o] : -1;
+    if (declared->type != SC_TYPE_NONE || value < 0) {
+        return *declared;
+    }
+    const struct sc_fact *whole = &call->graph->values[value].fact;
+    struct sc_fact entry;
+    sc_fact_of_rank(&entry, whole->type, whole->rank > 0 ? whole->rank - 1 : -1);
+    const int64_t at = axis < 0 ? axis + whole->rank : axis;
+    for (int d = 0, from = 0; d < entry.rank; d++, from++) {
+        from += from == at;
+        entry.dims[d] = whole->dims[from];
+    }
+    return entry;
+}
+
 enum sc_status sc_value_list_stack(const struct sc_call *call, const struct sc_value_list *list, int64_t axis,
     bool reverse, const struct sc_fact *fact, struct sc_value *out)
 {

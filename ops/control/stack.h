@@ -28,6 +28,10 @@ enum sc_status sc_value_list_add(struct sc_arena *arena, struct sc_value_list *l
 enum sc_status sc_value_list_stack(const struct sc_call *call, const struct sc_value_list *list, int64_t axis,
     bool reverse, const struct sc_fact *fact, struct sc_value *out);
 
+/* What is known of the entries that output o of the node stacks along `axis`: what the body declares of them, else what
+ * was found of the whole. */
+struct sc_fact sc_entry_fact(const struct sc_call *call, int o, const struct sc_fact *declared, int64_t axis);
+
 /* A boolean or i64 scalar in the arena. */
 enum sc_status sc_scalar_new(struct sc_arena *arena, enum sc_type type, int64_t content, struct sc_value *value);
 

@@ -134,6 +134,8 @@ struct loop_case {
     int inputs[3], outputs[3];
     struct sc_graph body;
     int calls, stop_after;
+    bool undeclared; /* the body does not say what is stacked */
+    struct sc_graph_value found[2]; /* of the outputs, by inference */
 };
 
 static enum sc_status doubling_body(
@@ -157,7 +159,9 @@ static enum sc_status run_loop(struct loop_case *loop, struct op_case *c, const 
     for (int i = 0; i < 6; i++) {
         sc_fact_init(&loop->values[i].fact);
     }
-    sc_fact_tensor(&loop->values[5].fact, SC_F32, 0, NULL);
+    if (!loop->undeclared) {
+        sc_fact_tensor(&loop->values[5].fact, SC_F32, 0, NULL);
+    }
     for (int i = 0; i < 3; i++) {
         loop->inputs[i] = i;
         loop->outputs[i] = 3 + i;
@@ -170,6 +174,9 @@ static enum sc_status run_loop(struct loop_case *loop, struct op_case *c, const 
         .outputs = loop->outputs};
     loop->calls = 0;
     op_open(c, "", "Loop", 13, 2);
+    sc_fact_tensor(&loop->found[1].fact, SC_I32, DIMS(0, 7)); /* of outputs */
+    c->graph.values = loop->found;
+    c->outs[1] = 1;
     op_attribute(c, "body", SC_ATTRIBUTE_GRAPH, 1)->u.graph = &loop->body;
     if (trips) {
         op_in(c, SC_I64, trips, 0, NULL);
@@ -219,6 +226,18 @@ static void loop_carries_and_stacks(void **state)
     op_close(&c);
 }
 
+/* As the function body of Range has it: the type follows from what is carried in. */
+static void what_a_loop_stacks_has_its_type_also_without_iterations(void **state)
+{
+    (void)state;
+    struct loop_case loop = {.stop_after = -1, .undeclared = true};
+    struct op_case c;
+    const int64_t zero = 0;
+    assert_int_equal(run_loop(&loop, &c, &zero), SC_OK);
+    op_expect(&c, 1, SC_I32, (int32_t[]){0}, DIMS(0, 7));
+    op_close(&c);
+}
+
 static void a_loop_whose_body_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test(an_empty_sequence_has_length_zero_and_no_last_item),
         cmocka_unit_test(an_optional_knows_whether_it_holds_something),
         cmocka_unit_test(loop_carries_and_stacks),
+        cmocka_unit_test(what_a_loop_stacks_has_its_type_also_without_iterations),
         cmocka_unit_test(a_loop_whose_body_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
