@@ -9,12 +9,13 @@ from onnx import numpy_helper
 import schema
 
 
-def outputs_of(program, folder, n, name, *options):
+def outputs_of(program, folder, n, name, *options, model=None):
     """The files of one run of the model, or a text that says why there are none."""
-    given = sorted((folder / "test_data_set_0").glob("input_*.pb"))
-    inputs = [f"--input={onnx.load_tensor(str(path)).name}={path}" for path in given]
+    model = model or folder / "model.onnx"
+    inputs = [f"--input={value.name}={folder}/test_data_set_0/input_{j}.pb"
+              for j, value in enumerate(onnx.load(str(model)).graph.input)]
     out = folder / name
-    command = [str(program), "run", str(folder / "model.onnx"), "-o", str(out), "--format", "pb", *inputs, *options]
+    command = [str(program), "run", str(model), "-o", str(out), "--format", "pb", *inputs, *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     if done.returncode:
         return (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
