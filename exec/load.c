@@ -63,6 +63,18 @@ static enum sc_status fetch(struct fetching *fetching, struct sc_team *team)
                                                           : sc_team_relieve(team, fetch_here, fetching);
 }
 
+/* The same weight in a program that was loaded before, or NULL. */
+static const struct sc_tensor *find_beside(const struct sc_program *beside, int weight)
+{
+    for (int s = 0; beside && s < beside->n_slots; s++) {
+        const struct sc_slot *slot = &beside->slots[s];
+        if (slot->kind == SC_SLOT_WEIGHT && slot->weight == weight && slot->needed) {
+            return &beside->constants[s].u.tensor;
+        }
+    }
+    return NULL;
+}
+
 /* A weight as steps see it: its content, or only its shape when all of its readers have it packed. */
 static enum sc_status load_weight(struct sc_program *program, int s, struct sc_team *team)
 {
@@ -73,6 +85,11 @@ static enum sc_status load_weight(struct sc_program *program, int s, struct sc_t
     if (!slot->needed) {
         value->u.tensor = weight->shape;
         value->u.tensor.data = NULL;
+        return SC_OK;
+    }
+    const struct sc_tensor *there = find_beside(program->spec.beside, slot->weight);
+    if (there) {
+        value->u.tensor = *there;
         return SC_OK;
     }
     struct sc_making making = {0};

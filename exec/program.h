@@ -18,6 +18,9 @@ struct sc_program_spec {
     int n_outputs;
     const int *outputs;
     const struct sc_kernels *kernels;
+    const struct sc_program
+        *beside; /* of the same graph, loaded before and freed after: weights that it has as the file
+                                        has them are not brought in again; NULL: none */
     bool blas; /* --gemm blas */
     uint64_t seed; /* of random operators without a seed attribute */
 };

@@ -92,16 +92,20 @@ static enum sc_status check_inputs(struct sc_session *session, const struct sc_v
     return SC_OK;
 }
 
-/* The values of one edge from the caller; all are there before anything is sent. */
-static enum sc_status gather_inputs(struct sc_session *session, const struct sc_edge *edge,
+/* The values of one edge from the caller; all of the part are there before anything is sent. */
+static enum sc_status gather_inputs(struct sc_session *session, const struct sc_edge *edge, enum sc_part part,
     const struct sc_value *const *inputs, const struct sc_value **values)
 {
+    static const struct sc_value none = {.kind = SC_KIND_NONE};
     const struct sc_graph *graph = session->model->graph;
     for (int v = 0; v < edge->plan->n_values; v++) {
         const int input = session->input_of[edge->plan->values[v]];
         const struct sc_value *value = input < 0 ? NULL : inputs[input];
         if (!value && input >= 0 && session->given[input]) {
             value = &session->defaults[input];
+        }
+        if (!session->in_part[part][edge->plan->values[v]]) {
+            value = &none;
         }
         if (!value) {
             return sc_fail(SC_BAD_INPUT, "input '%s' is missing", graph->values[edge->plan->values[v]].name);
@@ -139,16 +143,17 @@ enum sc_status sc_session_submit(
         return SC_NO_MEMORY;
     }
     SC_TRY(check_inputs(session, inputs));
+    const enum sc_part part = sc_session_part(session, microbatch);
     for (int e = 0; e < session->n_edges; e++) {
         if (session->edges[e].plan->from < 0) {
-            SC_TRY(gather_inputs(session, &session->edges[e], inputs, values));
+            SC_TRY(gather_inputs(session, &session->edges[e], part, inputs, values));
         }
     }
     microbatch->seq = session->submitted;
     for (int e = 0; e < session->n_edges; e++) {
         struct sc_edge *edge = &session->edges[e];
         if (edge->plan->from < 0) {
-            SC_TRY(gather_inputs(session, edge, inputs, values));
+            SC_TRY(gather_inputs(session, edge, part, inputs, values));
             SC_TRY(sc_edge_send(session, edge, microbatch, values, edge->plan->n_values, NULL));
         }
     }
@@ -304,6 +309,18 @@ enum sc_status sc_session_finish(struct sc_session *session)
     return run_to_end(session);
 }
 
+static void count_stage(const struct sc_stage *stage, struct sc_rank_report *report)
+{
+    for (int p = 0; p < stage->n_parts; p++) {
+        int64_t own, mapped;
+        sc_program_weight_bytes(stage->parts[p].program, &own, &mapped);
+        report->own_weight_bytes += own;
+        report->mapped_weight_bytes += mapped;
+        report->frame_bytes += (int64_t)sc_frame_bytes(stage->parts[p].frame);
+        report->n_steps += sc_program_n_steps(stage->parts[p].program);
+    }
+}
+
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports)
 {
     struct sc_rank_report mine = {.sent_bytes = session->sent_bytes,
@@ -319,12 +336,7 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
     mine.wait_ns = atomic_load_explicit(&spent[SC_PHASE_WAIT], memory_order_relaxed);
     mine.send_ns = atomic_load_explicit(&spent[SC_PHASE_SEND], memory_order_relaxed);
     for (int s = 0; s < session->n_stages; s++) {
-        int64_t own, mapped;
-        sc_program_weight_bytes(session->stages[s].program, &own, &mapped);
-        mine.own_weight_bytes += own;
-        mine.mapped_weight_bytes += mapped;
-        mine.frame_bytes += (int64_t)sc_frame_bytes(session->stages[s].frame);
-        mine.n_steps += sc_program_n_steps(session->stages[s].program);
+        count_stage(&session->stages[s], &mine);
     }
     const struct sc_state_options caches = {
         .n_slots = session->options.n_slots, .context = session->options.context, .n_pages = session->options.n_pages};

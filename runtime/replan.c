@@ -46,11 +46,7 @@ static void set_aside(struct sc_session *session, struct before *before)
     before->n_stages = session->n_stages;
     before->stages = session->stages;
     for (int s = 0; s < session->n_stages; s++) {
-        struct sc_stage *stage = &session->stages[s];
-        sc_frame_free(stage->frame);
-        sc_program_free(stage->program);
-        stage->frame = NULL;
-        stage->program = NULL;
+        sc_stage_release_programs(&session->stages[s]);
     }
     session->n_stages = session->n_edges = 0;
     session->stages = NULL;

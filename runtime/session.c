@@ -28,10 +28,10 @@ static void count_loaded(const struct sc_session *session, int64_t *done_bytes, 
 {
     for (int s = 0; s < session->n_stages; s++) {
         int64_t own = 0, mapped = 0;
-        if (session->stages[s].program) {
-            sc_program_weight_bytes(session->stages[s].program, &own, &mapped);
+        for (int p = 0; p < SC_PARTS && session->stages[s].parts[p].program; p++) {
+            sc_program_weight_bytes(session->stages[s].parts[p].program, &own, &mapped);
+            *done_bytes += own + mapped;
         }
-        *done_bytes += own + mapped;
     }
     for (int s = 0; s < session->plan->n_stages; s++) {
         const struct sc_plan_stage *stage = &session->plan->stages[s];
@@ -136,6 +136,7 @@ static enum sc_status prepare(struct sc_session *session)
     SC_TRY(sc_planning_mark_states(
         session->model, session->options.n_pairs, session->options.pairs, &session->arena, &session->is_state));
     SC_TRY(sc_passes_run(session->model, session->kernels));
+    SC_TRY(sc_session_find_parts(session));
     session->symbol_sizes =
         sc_arena_array(&session->arena, (size_t)session->model->n_symbols + 1, sizeof *session->symbol_sizes);
     return session->symbol_sizes ? SC_OK : SC_NO_MEMORY;
@@ -146,7 +147,8 @@ static const char *name_node(const void *arg, int stage, int node)
 {
     const struct sc_session *session = arg;
     for (int s = 0; s < session->n_stages; s++) {
-        const struct sc_program *program = session->stages[s].program;
+        const int part = atomic_load_explicit(&session->stages[s].part, memory_order_relaxed);
+        const struct sc_program *program = session->stages[s].parts[part].program;
         if (session->stages[s].index == stage && node < sc_program_n_steps(program)) {
             return sc_program_step_name(program, node);
         }
@@ -274,7 +276,9 @@ int64_t sc_session_read_weight_bytes(const struct sc_session *session)
 {
     int64_t bytes = 0;
     for (int s = 0; s < session->n_stages; s++) {
-        bytes += sc_frame_read_weight_bytes(session->stages[s].frame);
+        for (int p = 0; p < session->stages[s].n_parts; p++) {
+            bytes += sc_frame_read_weight_bytes(session->stages[s].parts[p].frame);
+        }
     }
     return bytes;
 }
@@ -283,7 +287,9 @@ int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim)
 {
     int n = 0;
     for (int s = 0; s < session->n_stages; s++) {
-        n += sc_frame_steps_writing_dim(session->stages[s].frame, dim);
+        for (int p = 0; p < session->stages[s].n_parts; p++) {
+            n += sc_frame_steps_writing_dim(session->stages[s].parts[p].frame, dim);
+        }
     }
     return n;
 }

@@ -39,20 +39,33 @@ struct sc_stage_input {
     int value; /* which value of the edge; which pair of the store */
 };
 
-struct sc_stage {
-    int index;
+/* A microbatch that adds positions runs the steps. Where the graph makes constant states, one that adds none makes those,
+ * of what an encoder says; the values of the other part are then none at all on every edge. */
+enum sc_part { SC_PART_STEPS, SC_PART_ENCODER, SC_PARTS };
+
+/* What a stage runs of a part. */
+struct sc_stage_part {
     struct sc_program *program;
     struct sc_frame *frame;
     int n_inputs;
     struct sc_stage_input *inputs;
     const struct sc_value **feeds; /* by input */
+    int *out_values; /* for each out edge in turn, its values as outputs of the program; -1: not of this part */
+    int n_pairs; /* that are new after it */
+    int *pairs; /* of the store */
+    int *pair_outputs; /* the same: which output of the program is the new state */
+};
+
+struct sc_stage {
+    int index;
+    int n_parts; /* 1: steps alone */
+    struct sc_stage_part parts[SC_PARTS];
+    _Atomic int part; /* that runs, or ran last: the watchdog may ask */
     int n_in, n_out;
     int *in, *out; /* edges */
-    int *out_values; /* for each out edge in turn, its values as outputs of the program */
     const struct sc_value **sent; /* values of the edge at hand */
-    int n_pairs;
-    int *pair_outputs; /* by pair of the store: which output of the program is the new state */
     struct sc_state_store *store; /* of the pairs that its nodes join; NULL: none */
+    int n_pairs; /* of the store */
     int64_t next_seq;
     struct sc_stage_report done;
 };
@@ -78,6 +91,8 @@ struct sc_session {
     struct sc_plan *plan;
     struct sc_fact *facts; /* by value at planning dims; rank 0 */
     bool *is_state; /* by value */
+    int n_parts; /* enum sc_part */
+    bool *in_part[SC_PARTS]; /* by value: the part reads or gives it */
     bool *given; /* by graph input: one with a default that callers may give */
     int8_t *modes; /* by graph input: 1 or -1 where it has chosen a branch, true or false */
     struct sc_value *defaults; /* by graph input, of those given; rank 0 */
@@ -110,6 +125,11 @@ struct sc_session {
 /* stage_build.c: edges, programs and states of this rank, from the plan. */
 enum sc_status sc_session_build(struct sc_session *session);
 void sc_stage_release(struct sc_stage *stage);
+void sc_stage_release_programs(struct sc_stage *stage); /* it keeps its states */
+
+/* part.c: sets n_parts and in_part, once passes are done; what a microbatch runs. */
+enum sc_status sc_session_find_parts(struct sc_session *session);
+enum sc_part sc_session_part(const struct sc_session *session, const struct sc_microbatch *microbatch);
 
 /* The stage of the plan that a pair of options lives on: where its new value is made; -1: nowhere. */
 int sc_session_pair_stage(const struct sc_session *session, int pair);

@@ -71,52 +71,83 @@ static enum sc_status build_store(struct sc_session *session, struct sc_stage *s
         .n_slots = options->n_slots,
         .context = options->context,
         .n_pages = options->n_pages};
+    stage->n_pairs = n;
     return n > 0 ? sc_state_store_create(&store, &stage->store) : SC_OK;
 }
 
-/* What to compile for a stage, gathered in arrays of the session's arena. */
+/* What to compile for a part of a stage, gathered in arrays of the session's arena. */
 struct sc_builder {
     struct sc_session *session;
     struct sc_stage *stage;
+    struct sc_stage_part *part;
+    const bool *in_part; /* by value */
     int *nodes, *inputs, *outputs;
     int n_nodes, n_inputs, n_outputs;
 };
+
+/* Whether the part has the node: for something that it makes. */
+static bool runs_in_part(const struct sc_builder *builder, const struct sc_node *node)
+{
+    bool runs = false;
+    for (int o = 0; o < node->n_out && !runs; o++) {
+        runs = node->out[o] >= 0 && builder->in_part[node->out[o]];
+    }
+    return runs;
+}
 
 static void gather_nodes(struct sc_builder *builder)
 {
     const struct sc_graph *graph = builder->session->model->graph;
     for (int n = 0; n < graph->n_nodes; n++) {
-        if (!graph->nodes[n].dead &&
-            sc_plan_stage_of(builder->session->plan, &graph->nodes[n]) == builder->stage->index) {
+        const struct sc_node *node = &graph->nodes[n];
+        if (!node->dead && sc_plan_stage_of(builder->session->plan, node) == builder->stage->index &&
+            runs_in_part(builder, node)) {
             builder->nodes[builder->n_nodes++] = n;
+        }
+    }
+}
+
+/* The edges at the ends of a stage, in their order. */
+static void find_edges(const struct sc_session *session, struct sc_stage *stage)
+{
+    for (int e = 0; e < session->n_edges; e++) {
+        if (session->plan_edges[e].to == stage->index) {
+            stage->in[stage->n_in++] = e;
+        }
+        if (session->plan_edges[e].from == stage->index) {
+            stage->out[stage->n_out++] = e;
         }
     }
 }
 
 static void gather_edges(struct sc_builder *builder)
 {
-    struct sc_session *session = builder->session;
-    struct sc_stage *stage = builder->stage;
-    for (int e = 0; e < session->n_edges; e++) {
-        const struct sc_plan_edge *edge = &session->plan_edges[e];
-        if (edge->to == stage->index) {
-            stage->in[stage->n_in++] = e;
-            for (int v = 0; v < edge->n_values; v++) {
-                stage->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = e, .value = v};
+    const struct sc_session *session = builder->session;
+    const struct sc_stage *stage = builder->stage;
+    struct sc_stage_part *part = builder->part;
+    for (int i = 0; i < stage->n_in; i++) {
+        const struct sc_plan_edge *edge = &session->plan_edges[stage->in[i]];
+        for (int v = 0; v < edge->n_values; v++) {
+            if (builder->in_part[edge->values[v]]) {
+                part->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = stage->in[i], .value = v};
                 builder->inputs[builder->n_inputs++] = edge->values[v];
             }
         }
-        if (edge->from == stage->index) {
-            stage->out[stage->n_out++] = e;
-            for (int v = 0; v < edge->n_values; v++) {
-                stage->out_values[builder->n_outputs] = builder->n_outputs;
+    }
+    int n = 0;
+    for (int o = 0; o < stage->n_out; o++) {
+        const struct sc_plan_edge *edge = &session->plan_edges[stage->out[o]];
+        for (int v = 0; v < edge->n_values; v++) {
+            const bool given = builder->in_part[edge->values[v]];
+            part->out_values[n++] = given ? builder->n_outputs : -1;
+            if (given) {
                 builder->outputs[builder->n_outputs++] = edge->values[v];
             }
         }
     }
 }
 
-/* is_read[v]: a node of the stage reads the value v. */
+/* is_read[v]: a node of the part reads the value v. */
 static enum sc_status find_reads(const struct sc_builder *builder, struct sc_arena *arena, bool **is_read)
 {
     const struct sc_graph *graph = builder->session->model->graph;
@@ -137,21 +168,22 @@ static enum sc_status find_reads(const struct sc_builder *builder, struct sc_are
 static enum sc_status gather_pairs(struct sc_builder *builder, const bool *is_read)
 {
     struct sc_session *session = builder->session;
-    struct sc_stage *stage = builder->stage;
+    struct sc_stage_part *part = builder->part;
     for (int p = 0; p < session->options.n_pairs; p++) {
         const struct sc_state_pair *pair = &session->options.pairs[p];
-        const bool mine = sc_session_pair_stage(session, p) == stage->index;
+        const bool mine = sc_session_pair_stage(session, p) == builder->stage->index;
         const bool read = is_read[pair->in];
         if (read && !mine) {
             return sc_fail(SC_BAD_INPUT, "plan: stage %d reads the state '%s', which another stage continues",
-                stage->index, session->model->graph->values[pair->in].name);
+                builder->stage->index, session->model->graph->values[pair->in].name);
         }
         if (read) {
-            stage->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = -1, .value = session->store_pairs[p]};
+            part->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = -1, .value = session->store_pairs[p]};
             builder->inputs[builder->n_inputs++] = pair->in;
         }
-        if (mine) {
-            stage->pair_outputs[stage->n_pairs++] = builder->n_outputs;
+        if (mine && builder->in_part[pair->out]) {
+            part->pairs[part->n_pairs] = session->store_pairs[p];
+            part->pair_outputs[part->n_pairs++] = builder->n_outputs;
             builder->outputs[builder->n_outputs++] = pair->out;
         }
     }
@@ -170,41 +202,49 @@ static enum sc_status build_pairs(struct sc_builder *builder)
     return status;
 }
 
+/* How many values a stage may have at its ends, and the most of one edge. */
+static size_t count_ends(const struct sc_session *session, size_t *widest)
+{
+    size_t n = (size_t)session->options.n_pairs + 1;
+    *widest = 1;
+    for (int e = 0; e < session->n_edges; e++) {
+        const size_t values = (size_t)session->plan_edges[e].n_values;
+        n += values;
+        *widest = values > *widest ? values : *widest;
+    }
+    return n;
+}
+
 static enum sc_status make_room(struct sc_builder *builder)
 {
     struct sc_session *session = builder->session;
-    struct sc_stage *stage = builder->stage;
+    struct sc_stage_part *part = builder->part;
     struct sc_arena *arena = &session->arena;
-    size_t n_values = (size_t)session->options.n_pairs + 1, widest = 1;
-    for (int e = 0; e < session->n_edges; e++) {
-        n_values += (size_t)session->plan_edges[e].n_values;
-        widest = (size_t)session->plan_edges[e].n_values > widest ? (size_t)session->plan_edges[e].n_values : widest;
-    }
-    const size_t n_edges = (size_t)session->n_edges, n_pairs = (size_t)session->options.n_pairs;
+    size_t widest;
+    const size_t n_values = count_ends(session, &widest), n_pairs = (size_t)session->options.n_pairs;
     builder->nodes = sc_arena_array(arena, (size_t)session->model->graph->n_nodes, sizeof *builder->nodes);
     builder->inputs = sc_arena_array(arena, n_values, sizeof *builder->inputs);
     builder->outputs = sc_arena_array(arena, n_values, sizeof *builder->outputs);
-    stage->inputs = sc_arena_array(arena, n_values, sizeof *stage->inputs);
-    stage->feeds = sc_arena_array(arena, n_values, sizeof *stage->feeds);
-    stage->out_values = sc_arena_array(arena, n_values, sizeof *stage->out_values);
-    stage->sent = sc_arena_array(arena, widest, sizeof *stage->sent);
-    stage->in = sc_arena_array(arena, n_edges, sizeof *stage->in);
-    stage->out = sc_arena_array(arena, n_edges, sizeof *stage->out);
-    stage->pair_outputs = sc_arena_array(arena, n_pairs, sizeof *stage->pair_outputs);
-    const bool made = builder->nodes && builder->inputs && builder->outputs && stage->inputs && stage->feeds &&
-        stage->out_values && stage->sent && stage->in && stage->out && stage->pair_outputs;
+    part->inputs = sc_arena_array(arena, n_values, sizeof *part->inputs);
+    part->feeds = sc_arena_array(arena, n_values, sizeof *part->feeds);
+    part->out_values = sc_arena_array(arena, n_values, sizeof *part->out_values);
+    part->pairs = sc_arena_array(arena, n_pairs, sizeof *part->pairs);
+    part->pair_outputs = sc_arena_array(arena, n_pairs, sizeof *part->pair_outputs);
+    const bool made = builder->nodes && builder->inputs && builder->outputs && part->inputs && part->feeds &&
+        part->out_values && part->pairs && part->pair_outputs;
     return made ? SC_OK : SC_NO_MEMORY;
 }
 
-static enum sc_status build_stage(struct sc_session *session, struct sc_stage *stage)
+/* Weights that an earlier part of the stage has are shown, not brought in again. */
+static enum sc_status build_part(struct sc_session *session, struct sc_stage *stage, int p)
 {
-    struct sc_builder builder = {.session = session, .stage = stage};
-    SC_TRY(build_store(session, stage));
+    struct sc_stage_part *part = &stage->parts[p];
+    struct sc_builder builder = {.session = session, .stage = stage, .part = part, .in_part = session->in_part[p]};
     SC_TRY(make_room(&builder));
     gather_nodes(&builder);
     gather_edges(&builder);
     SC_TRY(build_pairs(&builder));
-    stage->n_inputs = builder.n_inputs;
+    part->n_inputs = builder.n_inputs;
     const struct sc_program_spec spec = {.model = session->model,
         .graph = session->model->graph,
         .n_nodes = builder.n_nodes,
@@ -214,12 +254,33 @@ static enum sc_status build_stage(struct sc_session *session, struct sc_stage *s
         .n_outputs = builder.n_outputs,
         .outputs = builder.outputs,
         .kernels = session->kernels,
+        .beside = p > 0 ? stage->parts[0].program : NULL,
         .blas = session->options.blas,
         .seed = session->options.seed};
-    SC_TRY(sc_program_compile(&spec, &stage->program));
-    SC_TRY(sc_program_load(stage->program, session->team));
+    SC_TRY(sc_program_compile(&spec, &part->program));
+    SC_TRY(sc_program_load(part->program, session->team));
     const struct sc_frame_options frame = {.team = session->team, .activity = &session->activity};
-    return sc_frame_create(stage->program, &frame, &stage->frame);
+    return sc_frame_create(part->program, &frame, &part->frame);
+}
+
+static enum sc_status build_stage(struct sc_session *session, struct sc_stage *stage)
+{
+    size_t widest;
+    struct sc_arena *arena = &session->arena;
+    (void)count_ends(session, &widest);
+    stage->sent = sc_arena_array(arena, widest, sizeof *stage->sent);
+    stage->in = sc_arena_array(arena, (size_t)session->n_edges, sizeof *stage->in);
+    stage->out = sc_arena_array(arena, (size_t)session->n_edges, sizeof *stage->out);
+    if (!stage->sent || !stage->in || !stage->out) {
+        return SC_NO_MEMORY;
+    }
+    find_edges(session, stage);
+    SC_TRY(build_store(session, stage));
+    stage->n_parts = session->n_parts;
+    for (int p = 0; p < stage->n_parts; p++) {
+        SC_TRY(build_part(session, stage, p));
+    }
+    return SC_OK;
 }
 
 static enum sc_status build_frame(struct sc_session *session)
@@ -270,9 +331,18 @@ enum sc_status sc_session_build(struct sc_session *session)
     return status == SC_OK ? SC_OK : sc_error_set(&error);
 }
 
+void sc_stage_release_programs(struct sc_stage *stage)
+{
+    for (int p = SC_PARTS - 1; p >= 0; p--) { /* later ones show weights of the first */
+        sc_frame_free(stage->parts[p].frame);
+        sc_program_free(stage->parts[p].program);
+        stage->parts[p].frame = NULL;
+        stage->parts[p].program = NULL;
+    }
+}
+
 void sc_stage_release(struct sc_stage *stage)
 {
     sc_state_store_free(stage->store);
-    sc_frame_free(stage->frame);
-    sc_program_free(stage->program);
+    sc_stage_release_programs(stage);
 }

@@ -172,25 +172,25 @@ static enum sc_status open_inputs(
     return SC_OK;
 }
 
-/* The part that may fail for one microbatch alone. */
-static enum sc_status compute(
-    struct sc_session *session, struct sc_stage *stage, const struct sc_microbatch *microbatch)
+/* What may fail for one microbatch alone. */
+static enum sc_status compute(struct sc_session *session, const struct sc_stage *stage,
+    const struct sc_stage_part *part, const struct sc_microbatch *microbatch)
 {
-    if (stage->n_pairs > 0) {
+    if (stage->store) {
         SC_TRY(sc_state_begin(stage->store, microbatch->rows, microbatch->n_rows));
     }
-    for (int i = 0; i < stage->n_inputs; i++) {
-        const struct sc_stage_input *input = &stage->inputs[i];
+    for (int i = 0; i < part->n_inputs; i++) {
+        const struct sc_stage_input *input = &part->inputs[i];
         if (input->edge >= 0) {
-            stage->feeds[i] = &session->edges[input->edge].values[input->value];
+            part->feeds[i] = &session->edges[input->edge].values[input->value];
         } else {
-            SC_TRY(sc_state_feed(stage->store, input->value, microbatch->rows, microbatch->n_rows, &stage->feeds[i]));
+            SC_TRY(sc_state_feed(stage->store, input->value, microbatch->rows, microbatch->n_rows, &part->feeds[i]));
         }
     }
-    SC_TRY(sc_frame_run(stage->frame, stage->feeds, microbatch->seq));
-    for (int p = 0; p < stage->n_pairs; p++) {
-        SC_TRY(sc_state_keep(stage->store, p, microbatch->rows, microbatch->n_rows,
-            sc_frame_output(stage->frame, stage->pair_outputs[p])));
+    SC_TRY(sc_frame_run(part->frame, part->feeds, microbatch->seq));
+    for (int p = 0; p < part->n_pairs; p++) {
+        SC_TRY(sc_state_keep(stage->store, part->pairs[p], microbatch->rows, microbatch->n_rows,
+            sc_frame_output(part->frame, part->pair_outputs[p])));
     }
     return SC_OK;
 }
@@ -225,7 +225,9 @@ static enum sc_status send_tail(struct sc_session *session, struct sc_edge *edge
 static enum sc_status send_outputs(
     struct sc_session *session, struct sc_stage *stage, const struct sc_microbatch *microbatch, bool poisoned)
 {
-    const int *output = stage->out_values;
+    static const struct sc_value none = {.kind = SC_KIND_NONE};
+    const struct sc_stage_part *part = &stage->parts[sc_session_part(session, microbatch)];
+    const int *output = part->out_values;
     for (int o = 0; o < stage->n_out; o++) {
         struct sc_edge *edge = &session->edges[stage->out[o]];
         const int n = edge->plan->n_values;
@@ -234,8 +236,8 @@ static enum sc_status send_outputs(
             continue;
         }
         const struct sc_value **values = stage->sent;
-        for (int i = 0; i < n; i++) {
-            values[i] = sc_frame_output(stage->frame, *output++);
+        for (int i = 0; i < n; i++, output++) {
+            values[i] = *output < 0 ? &none : sc_frame_output(part->frame, *output);
         }
         if (edge->plan->to < 0 && session->options.tail) {
             SC_TRY(send_tail(session, edge, stage, microbatch, values));
@@ -256,18 +258,21 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     struct sc_microbatch microbatch = {.seq = stage->next_seq};
     bool poisoned = false;
     SC_TRY(open_inputs(session, stage, &microbatch, &poisoned));
+    const enum sc_part runs = sc_session_part(session, &microbatch);
+    const struct sc_stage_part *part = &stage->parts[runs];
+    atomic_store_explicit(&stage->part, (int)runs, memory_order_relaxed);
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
     const int64_t before_ns = busy_ns(session);
-    if (stage->n_pairs > 0) {
+    if (stage->store) {
         sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
     }
-    if (!poisoned && compute(session, stage, &microbatch) != SC_OK) {
+    if (!poisoned && compute(session, stage, part, &microbatch) != SC_OK) {
         (void)sc_fail_in("'%s'", session->model->path); /* as errors before anything runs begin */
         note_failure(session, stage, microbatch.seq);
         poisoned = true;
     }
-    for (int p = 0; p < stage->n_pairs && poisoned; p++) {
-        sc_state_cut(stage->store, p, microbatch.rows, microbatch.n_rows);
+    for (int p = 0; p < part->n_pairs && poisoned; p++) {
+        sc_state_cut(stage->store, part->pairs[p], microbatch.rows, microbatch.n_rows);
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
     stage->done.busy_ns += busy_ns(session) - before_ns;

@@ -248,12 +248,24 @@ void sc_state_drop(struct sc_state_store *store, uint64_t slots)
     }
 }
 
+/* A constant state is there once its text was encoded, whatever the row. */
+static enum sc_status check_constant(const struct sc_state_store *store, int p, const struct sc_row *row)
+{
+    SC_TRY(sc_state_check_slot(store, row->slot));
+    return store->lengths[p * store->options.n_slots + row->slot] > 0
+        ? SC_OK
+        : sc_fail(SC_BAD_INPUT, "slot %d goes on with a text whose source was not encoded", row->slot);
+}
+
 /* A cache can be continued from any position that it holds, a dense state from the one where it stands. After a failure
  * on the way a slot holds less than a caller who goes on may think, and a dense one may have gone further. */
 static enum sc_status check_row(const struct sc_state_store *store, int p, const struct sc_row *row)
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     const int64_t capacity = sc_state_capacity(pair, store->options.context);
+    if (pair->kind == SC_STATE_CONSTANT) {
+        return check_constant(store, p, row);
+    }
     SC_TRY(sc_state_check_slot(store, row->slot));
     if (row->pos < 0 || row->n_new < 0 || row->pos > capacity - row->n_new) {
         return sc_fail(SC_LIMIT, "position %lld + %d is past the cache's capacity of %lld", (long long)row->pos,
@@ -272,7 +284,7 @@ static enum sc_status feed_dense(
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     struct sc_dense_state *dense = &store->dense[p * store->options.n_slots + row->slot];
-    if (row->pos == 0) {
+    if (row->pos == 0 && pair->kind == SC_STATE_DENSE) {
         dense->value.kind = SC_KIND_TENSOR;
         sc_tensor_init(&dense->value.u.tensor, pair->type, pair->rank, pair->dims);
         const size_t bytes = sc_tensor_bytes(&dense->value.u.tensor);
@@ -299,7 +311,7 @@ enum sc_status sc_state_feed(
     for (int r = 0; r < n_rows; r++) {
         SC_TRY(check_row(store, p, &rows[r]));
     }
-    if (pair->kind == SC_STATE_DENSE) {
+    if (pair->kind != SC_STATE_PAGED) {
         if (n_rows != 1) {
             return sc_fail(
                 SC_BAD_INPUT, "a model with states of its own making takes one row a microbatch, got %d", n_rows);
@@ -349,11 +361,13 @@ enum sc_status sc_state_keep(
     struct sc_state_store *store, int p, const struct sc_row *rows, int n_rows, const struct sc_value *value)
 {
     const int first = p * store->options.n_slots;
-    if (store->options.pairs[p].kind == SC_STATE_DENSE) {
+    const bool constant = store->options.pairs[p].kind == SC_STATE_CONSTANT;
+    if (store->options.pairs[p].kind != SC_STATE_PAGED) {
+        SC_TRY(sc_state_check_slot(store, rows->slot)); /* a constant one was not fed before */
         SC_TRY(keep_dense(&store->dense[first + rows->slot], value));
     }
     for (int r = 0; r < n_rows; r++) {
-        store->lengths[first + rows[r].slot] = rows[r].pos + rows[r].n_new;
+        store->lengths[first + rows[r].slot] = constant ? 1 : rows[r].pos + rows[r].n_new;
     }
     return SC_OK;
 }
@@ -364,7 +378,7 @@ void sc_state_cut(struct sc_state_store *store, int p, const struct sc_row *rows
         const bool known = rows[r].slot >= 0 && rows[r].slot < store->options.n_slots && rows[r].pos >= 0;
         int64_t *length = known ? &store->lengths[p * store->options.n_slots + rows[r].slot] : NULL;
         if (length && *length > rows[r].pos) { /* a dense state that went on cannot go back: only from 0 is it whole */
-            *length = store->options.pairs[p].kind == SC_STATE_DENSE ? 0 : rows[r].pos;
+            *length = store->options.pairs[p].kind != SC_STATE_PAGED ? 0 : rows[r].pos;
         }
     }
 }

@@ -8,8 +8,10 @@
 
 enum sc_state_kind {
     SC_STATE_PAGED, /* appended to in place by the operator that joins it: the graph's value is a SC_KIND_STATE */
-    SC_STATE_DENSE /* an ordinary tensor that the graph makes anew each time: the output of one microbatch is the next
+    SC_STATE_DENSE, /* an ordinary tensor that the graph makes anew each time: the output of one microbatch is the next
                       one's input */
+    SC_STATE_CONSTANT /* an ordinary tensor that microbatches of no new positions make, once for a text, and all later ones
+                         read */
 };
 
 /* A graph input and a graph output that continue each other, found by decode/. Indices are values of the main graph. */

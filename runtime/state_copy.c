@@ -99,7 +99,7 @@ static enum sc_status copy(
     const struct sc_state_pair *pair = &store->options.pairs[p];
     const size_t bytes = sc_type_bytes(sc_state_type(pair));
     SC_TRY(check_range(store, p, slot, at, n));
-    if (pair->kind == SC_STATE_DENSE) {
+    if (pair->kind != SC_STATE_PAGED) {
         char *held = store->dense[p * store->options.n_slots + slot].memory;
         if (n > 0) {
             memcpy(to ? to : held + (size_t)at * bytes, to ? held + (size_t)at * bytes : from, (size_t)n * bytes);
@@ -175,7 +175,7 @@ enum sc_status sc_state_expect(
         return sc_fail(SC_LIMIT, "a state of %lld positions is more than the cache's capacity of %lld",
             (long long)length, (long long)capacity);
     }
-    if (pair->kind == SC_STATE_DENSE) {
+    if (pair->kind != SC_STATE_PAGED) {
         SC_TRY(expect_dense(store, p, slot, shape));
     } else {
         struct sc_tensor want;
