@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fields with bounds, so that nothing of the file sizes memory beyond reason. */
+#include "audio/features.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "audio/wav.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#define MAX_BYTES ((size_t)1 << 20)
+
+struct field {
+    const char *name;
+    int64_t least, most;
+    int64_t *to;
+};
+
+static enum sc_status read_field(const char *path, const struct sc_json *root, const struct field *field)
+{
+    const struct sc_json *value = sc_json_get(root, field->name);
+    const int64_t n = sc_json_int(value, -1);
+    if (!sc_json_is_int(value)) {
+        return sc_fail(SC_BAD_MODEL, "'%s': field '%s' is %s, want a whole number", path, field->name,
+            value ? "none" : "missing");
+    }
+    if (n < field->least || n > field->most) {
+        return sc_fail(SC_BAD_MODEL, "'%s': field '%s' is %lld, want %lld to %lld", path, field->name, (long long)n,
+            (long long)field->least, (long long)field->most);
+    }
+    *field->to = n;
+    return SC_OK;
+}
+
+static enum sc_status refuse_others(const char *path, const struct sc_json *root)
+{
+    const char *type = sc_json_text(sc_json_get(root, "feature_extractor_type"), NULL);
+    if (type && strcmp(type, "WhisperFeatureExtractor") != 0) {
+        return sc_fail(SC_UNSUPPORTED,
+            "'%s': field 'feature_extractor_type' is '%.80s', want WhisperFeatureExtractor", path, type);
+    }
+    if (sc_json_bool(sc_json_get(root, "do_normalize"), false)) {
+        return sc_fail(SC_UNSUPPORTED, "'%s': field 'do_normalize' is true, which is not supported", path);
+    }
+    return sc_json_real(sc_json_get(root, "dither"), 0) == 0
+        ? SC_OK
+        : sc_fail(SC_UNSUPPORTED, "'%s': field 'dither' is not 0, which is not supported", path);
+}
+
+static enum sc_status read_options(const char *path, const struct sc_json *root, struct sc_mel_options *options)
+{
+    int64_t seconds = 0;
+    const struct field fields[] = {{"feature_size", 1, 1024, &options->n_mels},
+        {"sampling_rate", 8000, 192000, &options->rate}, {"hop_length", 1, 4096, &options->hop},
+        {"n_fft", 16, 4096, &options->n_fft}};
+    const struct field samples = {"n_samples", 1, 192000 * 60, &options->n_samples},
+                       chunk = {"chunk_length", 1, 60, &seconds};
+    SC_TRY(refuse_others(path, root));
+    for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
+        SC_TRY(read_field(path, root, &fields[f]));
+    }
+    if (sc_json_get(root, "n_samples")) {
+        SC_TRY(read_field(path, root, &samples));
+    } else {
+        SC_TRY(read_field(path, root, &chunk));
+        options->n_samples = seconds * options->rate;
+    }
+    return options->n_samples > options->n_fft && options->n_samples >= options->hop
+        ? SC_OK
+        : sc_fail(SC_BAD_MODEL, "'%s': %lld samples in all are not more than a frame of %lld", path,
+              (long long)options->n_samples, (long long)options->n_fft);
+}
+
+enum sc_status sc_features_read(const char *folder, struct sc_arena *arena, struct sc_mel_options *options)
+{
+    const char *path = sc_path_join(arena, folder, "preprocessor_config.json");
+    char *text;
+    size_t bytes;
+    struct sc_json *root;
+    SC_TRY(path ? SC_OK : SC_NO_MEMORY);
+    SC_TRY(sc_file_read_text(path, MAX_BYTES, arena, &text, &bytes));
+    SC_TRY(sc_json_parse(text, bytes, path, &root));
+    const enum sc_status status = read_options(path, root, options);
+    sc_json_free(root);
+    return status;
+}
+
+enum sc_status sc_features_make(const struct sc_mel_options *options, const char *path, struct sc_arena *arena,
+    float **features, double *seconds_left)
+{
+    struct sc_sound sound;
+    SC_TRY(sc_wav_read(path, arena, &sound));
+    if (sound.rate != options->rate) {
+        return sc_fail(SC_BAD_INPUT, "'%s' has %lld samples a second, the model wants %lld: convert it first", path,
+            (long long)sound.rate, (long long)options->rate);
+    }
+    float *made = sc_arena_array(arena, (size_t)(options->n_mels * sc_mel_frames(options)), sizeof *made);
+    SC_TRY(made ? SC_OK : SC_NO_MEMORY);
+    SC_TRY(sc_mel_make(options, sound.samples, sound.n, made));
+    *features = made;
+    *seconds_left = sound.n > options->n_samples ? (double)(sound.n - options->n_samples) / (double)sound.rate : 0;
+    return SC_OK;
+}
