@@ -252,6 +252,9 @@ void sc_model_close(struct sc_model *model)
     for (int i = 0; i < model->n_files; i++) {
         sc_file_release(&model->files[i]);
     }
+    for (int i = 0; i < model->n_parts; i++) {
+        sc_model_close(model->parts[i]);
+    }
     sc_arena_release(&model->arena);
     free(model);
 }

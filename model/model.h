@@ -45,6 +45,8 @@ struct sc_model {
     bool remote; /* opened from an image: files are blank but for what opening read */
     const struct sc_weight_source *source; /* of a remote model, while weights are loaded; borrowed */
     uint64_t fingerprint; /* of the skeleton and the sizes of weights: equal on all ranks */
+    int n_parts;
+    struct sc_model **parts; /* models that this one was made of (passes/join.h), whose memory it uses */
 };
 
 /* path is a .onnx file, or a folder with model.onnx (or one .onnx alone, or the file that genai_config.json names).
