@@ -22,8 +22,8 @@ static enum sc_status read_field(const char *path, const struct sc_json *root, c
     const struct sc_json *value = sc_json_get(root, field->name);
     const int64_t n = sc_json_int(value, -1);
     if (!sc_json_is_int(value)) {
-        return sc_fail(SC_BAD_MODEL, "'%s': field '%s' is %s, want a whole number", path, field->name,
-            value ? "none" : "missing");
+        return sc_fail(
+            SC_BAD_MODEL, "'%s': field '%s' is %s, want a whole number", path, field->name, value ? "none" : "missing");
     }
     if (n < field->least || n > field->most) {
         return sc_fail(SC_BAD_MODEL, "'%s': field '%s' is %lld, want %lld to %lld", path, field->name, (long long)n,
@@ -37,8 +37,8 @@ static enum sc_status refuse_others(const char *path, const struct sc_json *root
 {
     const char *type = sc_json_text(sc_json_get(root, "feature_extractor_type"), NULL);
     if (type && strcmp(type, "WhisperFeatureExtractor") != 0) {
-        return sc_fail(SC_UNSUPPORTED,
-            "'%s': field 'feature_extractor_type' is '%.80s', want WhisperFeatureExtractor", path, type);
+        return sc_fail(SC_UNSUPPORTED, "'%s': field 'feature_extractor_type' is '%.80s', want WhisperFeatureExtractor",
+            path, type);
     }
     if (sc_json_bool(sc_json_get(root, "do_normalize"), false)) {
         return sc_fail(SC_UNSUPPORTED, "'%s': field 'do_normalize' is true, which is not supported", path);

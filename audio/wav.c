@@ -49,16 +49,16 @@ static enum sc_status read_format(struct wav *wav, const unsigned char *at, size
 
 static enum sc_status check_format(const struct wav *wav)
 {
-    const bool whole = wav->coding == CODING_PCM &&
-        (wav->bits == 8 || wav->bits == 16 || wav->bits == 24 || wav->bits == 32);
+    const bool whole =
+        wav->coding == CODING_PCM && (wav->bits == 8 || wav->bits == 16 || wav->bits == 24 || wav->bits == 32);
     const bool real = wav->coding == CODING_FLOAT && (wav->bits == 32 || wav->bits == 64);
     if (!wav->has_format || !wav->data) {
         return sc_fail(SC_BAD_INPUT, "'%s' has no chunk '%s'", wav->path, wav->has_format ? "data" : "fmt ");
     }
     if (!whole && !real) {
         return sc_fail(SC_UNSUPPORTED,
-            "'%s' is coded as %u with %u bits, want PCM (1) of 8, 16, 24 or 32 bits, or float (3) of 32 or 64", wav->path,
-            wav->coding, wav->bits);
+            "'%s' is coded as %u with %u bits, want PCM (1) of 8, 16, 24 or 32 bits, or float (3) of 32 or 64",
+            wav->path, wav->coding, wav->bits);
     }
     if (wav->channels < 1 || wav->channels > MOST_CHANNELS || wav->rate < 1 ||
         wav->block != wav->channels * wav->bits / 8) {

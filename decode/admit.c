@@ -159,7 +159,7 @@ enum sc_status sc_schedule_admit(struct sc_schedule *schedule, int *slot, struct
     lane->n_text = request->n_prompt;
     lane->n_sent = place.n;
     lane->n_total = sc_schedule_total(schedule, request);
-    lane->alone = lane->held = false;
+    lane->alone = lane->held = lane->encoded = false;
     lane->used = ++schedule->n_begun;
     row->slot = place.slot;
     row->pos = place.n;

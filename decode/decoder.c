@@ -67,6 +67,7 @@ static enum sc_status draw(struct sc_decoder *decoder, const struct sc_row *row,
         .min_p = note.min_p,
         .penalty = 1,
         .seed = note.seed};
+    logits = sc_suppress(decoder, note.first != 0, logits);
     return sc_sample(decoder->sampler, &sample, logits, note.request, (uint64_t)(row->pos + row->n_new), token);
 }
 
@@ -76,7 +77,7 @@ static enum sc_want wanted(const struct sc_microbatch *microbatch)
     for (int r = 0; r < microbatch->n_rows; r++) {
         struct sc_row_note note;
         memcpy(&note, microbatch->rows[r].note, sizeof note);
-        most = note.want > (int32_t)most ? (enum sc_want)note.want : most;
+        most = note.want > (int16_t)most ? (enum sc_want)note.want : most;
     }
     return most;
 }
@@ -111,7 +112,7 @@ static enum sc_status tail(void *arg, const struct sc_microbatch *microbatch, in
 {
     struct sc_decoder *decoder = arg;
     for (int v = 0; v < n; v++) {
-        if (graph_values[v] == decoder->logits) {
+        if (graph_values[v] == decoder->logits && values[v]->kind != SC_KIND_NONE) {
             SC_TRY(check_logits(decoder, values[v], microbatch->n_rows));
             return reduce(decoder, microbatch, &values[v]->u.tensor, arena, out);
         }
@@ -142,6 +143,17 @@ static enum sc_status find_freedom(struct sc_decoder *decoder)
     return SC_OK;
 }
 
+/* Some exporters fix the steps after the first to one token. */
+static bool takes_one_token(const struct sc_graph *graph)
+{
+    bool one = false;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
+        one |= strcmp(value->name, "input_ids") == 0 && value->fact.rank == 2 && value->fact.dims[1] == 1;
+    }
+    return one;
+}
+
 static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
@@ -158,6 +170,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     if (decoder->n_vocabulary <= 0) {
         return sc_fail(SC_UNSUPPORTED, "output 'logits' does not declare its vocabulary");
     }
+    decoder->options.chunk = takes_one_token(graph) ? 1 : decoder->options.chunk;
     const bool asked = decoder->options.context > 0;
     int64_t *context = &decoder->options.context;
     SC_TRY(sc_context_settle(graph, decoder->n_pairs, decoder->pairs, context));
@@ -173,6 +186,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     }
     const int64_t most = decoder->options.chunk > SC_WIRE_ROWS ? decoder->options.chunk : SC_WIRE_ROWS;
     SC_TRY(sc_feeds_create(graph, decoder->n_pairs, decoder->pairs, most, decoder->options.context, &decoder->feeds));
+    SC_TRY(sc_source_feeds_create(graph, decoder->options.context, &decoder->source));
     /* planned for a step of decoding far into the context: that is where a decoder spends its time */
     sc_feeds_facts(decoder->feeds, 1, decoder->options.context / 2, decoder->facts);
     return decoder->options.check ? decoder->options.check(decoder->options.check_arg, decoder) : SC_OK;
@@ -188,6 +202,7 @@ enum sc_status sc_decoder_open(
     decoder->model = model;
     decoder->options = *options;
     enum sc_status status = sc_world_agree(world, prepare(decoder));
+    status = status == SC_OK ? sc_suppress_share(world, decoder) : status;
     if (status == SC_OK) {
         struct sc_session_options session = options->session;
         session.context = decoder->options.context;
@@ -214,8 +229,10 @@ void sc_decoder_close(struct sc_decoder *decoder)
     sc_schedule_free(decoder->schedule);
     sc_session_close(decoder->session);
     sc_feeds_free(decoder->feeds);
+    sc_source_feeds_free(decoder->source);
     sc_sampler_free(decoder->sampler);
     free(decoder->row);
+    free(decoder->suppressed);
     free(decoder->facts);
     free(decoder->results);
     free(decoder);
@@ -224,6 +241,11 @@ void sc_decoder_close(struct sc_decoder *decoder)
 struct sc_session *sc_decoder_session(struct sc_decoder *decoder)
 {
     return decoder->session;
+}
+
+const struct sc_source_feeds *sc_decoder_source(const struct sc_decoder *decoder)
+{
+    return decoder->source;
 }
 
 struct sc_state_owner sc_decoder_states(const struct sc_decoder *decoder)

@@ -4,6 +4,7 @@
 #define SC_DECODE_DECODER_PARTS_H
 
 #include "decode/decoder.h"
+#include "decode/source.h"
 
 struct sc_decoder {
     struct sc_model *model;
@@ -15,8 +16,11 @@ struct sc_decoder {
     bool shares; /* a slot may begin as another: its states are pages, and chunks do not change the text */
     int64_t n_vocabulary;
     struct sc_feeds *feeds;
+    struct sc_source_feeds *source; /* NULL: there is no encoder */
     struct sc_sampler *sampler;
     struct sc_session *session;
+    int64_t *suppressed; /* tokens that are never drawn, then those that are not drawn first; on every rank */
+    int n_never, n_not_first;
     float *row; /* [n_vocabulary] */
     struct sc_fact *facts; /* per graph input */
     const struct sc_value **results; /* per graph output */
@@ -35,7 +39,13 @@ struct sc_row_note {
     uint64_t seed, request;
     double temperature, top_p, min_p;
     int32_t top_k;
-    int32_t want; /* enum sc_want */
+    int16_t want; /* enum sc_want */
+    int16_t first; /* the text's first token is drawn */
 };
+
+/* suppress.c: rank 0's lists to all ranks; collective. Takes those tokens out of a row of logits [n_vocabulary]: the row,
+ * or a copy in decoder->row. */
+enum sc_status sc_suppress_share(struct sc_world *world, struct sc_decoder *decoder);
+const float *sc_suppress(const struct sc_decoder *decoder, bool first, const float *row);
 
 #endif

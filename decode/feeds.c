@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "decode/pairs.h"
+#include "decode/source.h"
+#include "decode/union.h"
 
 enum sc_feed {
     SC_FEED_STATE,
     SC_FEED_IDS,
     SC_FEED_POSITIONS,
     SC_FEED_MASK,
+    SC_FEED_SOURCE_MASK,
+    SC_FEED_TEXT,
     SC_FEED_WRITE_INDEX,
     SC_FEED_LENGTH,
     SC_FEED_MODE
@@ -24,7 +28,9 @@ static const struct {
     {"input_ids", SC_FEED_IDS},
     {"position_ids", SC_FEED_POSITIONS},
     {"attention_mask", SC_FEED_MASK},
+    {"encoder_attention_mask", SC_FEED_SOURCE_MASK},
     {"write_indices", SC_FEED_WRITE_INDEX},
+    {SC_UNION_LENGTH, SC_FEED_TEXT},
     {"nonpad_kv_seqlen", SC_FEED_LENGTH},
     {"use_cache_branch", SC_FEED_MODE},
 };
@@ -60,6 +66,9 @@ static enum sc_status find_feed(const struct sc_graph_value *value, enum sc_feed
 bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input, int8_t *mode)
 {
     *mode = 0;
+    if (sc_source_feeds_know(graph->values[value].name)) {
+        return sc_source_feeds_describe(graph, value, input);
+    }
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         if (strcmp(known[k].name, graph->values[value].name) != 0) {
             continue;
@@ -68,11 +77,15 @@ bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_i
             known[k].feed == SC_FEED_WRITE_INDEX || known[k].feed == SC_FEED_LENGTH || known[k].feed == SC_FEED_MODE;
         const bool counts = known[k].feed == SC_FEED_POSITIONS || known[k].feed == SC_FEED_WRITE_INDEX;
         *input = (struct sc_pass_input){.value = value, .next = -1, .rank = one ? 1 : 2, .dims = {{.constant = 1}}};
-        if (!one) {
-            input->dims[1].symbol[SC_PASS_NEW] = 1;
+        const bool source = known[k].feed == SC_FEED_SOURCE_MASK, masks = known[k].feed == SC_FEED_MASK || source;
+        if (known[k].feed == SC_FEED_TEXT) {
+            input->dims[0].constant = 0;
+            input->dims[1].symbol[SC_PASS_PAST] = input->dims[1].symbol[SC_PASS_NEW] = 1;
+        } else if (!one) {
+            input->dims[1].symbol[source ? SC_PASS_SOURCE : SC_PASS_NEW] = 1;
             input->dims[1].symbol[SC_PASS_PAST] = known[k].feed == SC_FEED_MASK;
         }
-        input->content = counts ? SC_PASS_POSITIONS : known[k].feed == SC_FEED_MASK ? SC_PASS_ONES : SC_PASS_ANYTHING;
+        input->content = counts ? SC_PASS_POSITIONS : masks ? SC_PASS_ONES : SC_PASS_ANYTHING;
         *mode = known[k].feed == SC_FEED_MODE;
         return true;
     }
@@ -83,6 +96,7 @@ static int64_t longest(enum sc_feed feed, int64_t max_tokens, int64_t context)
 {
     switch (feed) {
     case SC_FEED_MASK:
+    case SC_FEED_SOURCE_MASK:
         return context;
     case SC_FEED_MODE:
         return 1;
@@ -105,7 +119,8 @@ static enum sc_status make(struct sc_feeds *feeds, int64_t max_tokens, int64_t c
     bool ids = false;
     for (int i = 0; i < graph->n_inputs; i++) {
         const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
-        if (value->weight >= 0 || sc_pairs_find_input(feeds->pairs, feeds->n_pairs, graph->inputs[i]) >= 0) {
+        if (value->weight >= 0 || sc_source_feeds_know(value->name) ||
+            sc_pairs_find_input(feeds->pairs, feeds->n_pairs, graph->inputs[i]) >= 0) {
             continue;
         }
         SC_TRY(find_feed(value, &feeds->feed[i]));
@@ -163,10 +178,11 @@ static int64_t element(enum sc_feed feed, const int64_t *tokens, const struct sc
     }
 }
 
-static int feed_dims(enum sc_feed feed, const struct sc_row *row, int n_rows, int64_t dims[2])
+static int feed_dims(enum sc_feed feed, const struct sc_row *row, int n_rows, int64_t n_source, int64_t dims[2])
 {
-    dims[0] = feed == SC_FEED_MODE ? 1 : n_rows;
-    dims[1] = feed == SC_FEED_MASK ? row->pos + row->n_new : row->n_new;
+    dims[0] = feed == SC_FEED_MODE ? 1 : feed == SC_FEED_TEXT ? 0 : n_rows;
+    const bool whole = feed == SC_FEED_MASK || feed == SC_FEED_TEXT;
+    dims[1] = whole ? row->pos + row->n_new : feed == SC_FEED_SOURCE_MASK ? n_source : row->n_new;
     return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH || feed == SC_FEED_MODE ? 1 : 2;
 }
 
@@ -187,18 +203,18 @@ static void fill(struct sc_tensor *tensor, enum sc_feed feed, const struct sc_ro
 }
 
 const struct sc_value *const *sc_feeds_make(
-    struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens)
+    struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens, int64_t n_source)
 {
     const struct sc_graph *graph = feeds->graph;
     for (int i = 0; i < graph->n_inputs; i++) {
         const enum sc_feed feed = feeds->feed[i];
         feeds->out[i] = NULL;
-        if (!feeds->data[i] || (feed == SC_FEED_MASK && n_rows > 1)) {
+        if (!feeds->data[i] || (n_rows > 1 && (feed == SC_FEED_MASK || feed == SC_FEED_SOURCE_MASK))) {
             continue;
         }
         int64_t dims[2];
         struct sc_tensor *tensor = &feeds->values[i].u.tensor;
-        const int rank = feed_dims(feed, rows, n_rows, dims);
+        const int rank = feed_dims(feed, rows, n_rows, n_source, dims);
         feeds->values[i].kind = SC_KIND_TENSOR;
         sc_tensor_init(tensor, graph->values[graph->inputs[i]].fact.type, rank, dims);
         tensor->data = feeds->data[i];
@@ -211,18 +227,23 @@ const struct sc_value *const *sc_feeds_make(
 void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts)
 {
     const struct sc_graph *graph = feeds->graph;
+    const int64_t n_source = sc_source_facts(graph, facts);
     for (int i = 0; i < graph->n_inputs; i++) {
         const int p = sc_pairs_find_input(feeds->pairs, feeds->n_pairs, graph->inputs[i]);
+        if (sc_source_feeds_know(graph->values[graph->inputs[i]].name)) {
+            continue;
+        }
         facts[i] = graph->values[graph->inputs[i]].fact;
         if (feeds->data[i]) {
             int64_t dims[2];
             const struct sc_row row = {.n_new = (int32_t)n, .pos = pos};
-            const int rank = feed_dims(feeds->feed[i], &row, 1, dims);
+            const int rank = feed_dims(feeds->feed[i], &row, 1, n_source, dims);
             sc_fact_tensor(&facts[i], facts[i].type, rank, dims);
-        } else if (p >= 0 && feeds->pairs[p].kind == SC_STATE_DENSE) {
+        } else if (p >= 0 && feeds->pairs[p].kind != SC_STATE_PAGED) {
+            const int64_t length = feeds->pairs[p].kind == SC_STATE_CONSTANT ? n_source : pos;
             int64_t dims[SC_MAX_RANK];
             for (int d = 0; d < feeds->pairs[p].rank; d++) {
-                dims[d] = feeds->pairs[p].dims[d] == 0 ? pos : feeds->pairs[p].dims[d];
+                dims[d] = feeds->pairs[p].dims[d] == 0 ? length : feeds->pairs[p].dims[d];
             }
             sc_fact_tensor(&facts[i], feeds->pairs[p].type, feeds->pairs[p].rank, dims);
         }

@@ -10,7 +10,8 @@
 /* By the names that exporters use, for rows of n new tokens each, at positions of their own:
  *   input_ids [rows, n]; position_ids [rows, n] = pos ..; attention_mask [1, pos + n] = 1, of one row alone;
  *   write_indices [rows] = pos; nonpad_kv_seqlen [rows] = pos + n; use_cache_branch [1] = true (an
- * empty cache is a cache) */
+ * empty cache is a cache); encoder_attention_mask [1, source] = 1;
+ * a union's length_of_text [0, pos + n], of one row alone. What an encoder reads is source.h's. */
 struct sc_feeds;
 
 /* Fails with SC_UNSUPPORTED for an input that is none of these, naming it; SC_BAD_MODEL for types that are not
@@ -23,12 +24,14 @@ bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_i
 
 void sc_feeds_free(struct sc_feeds *feeds); /* safe on NULL */
 
-/* One value per graph input (NULL for states, and for the mask of several rows, which differ in length: they are for
- * graphs that do not read it), valid until the next call. tokens: [n_rows, n_new], the same n_new in all rows. */
+/* One value per graph input (NULL for states, for the encoder's inputs, and for masks of several rows, which differ in
+ * length: they are for graphs that do not read them), valid until the next call. tokens: [n_rows, n_new], the same n_new in
+ * all rows; n_source: positions that the encoder had for the first row. */
 const struct sc_value *const *sc_feeds_make(
-    struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens);
+    struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens, int64_t n_source);
 
-/* Facts of every graph input for planning: n new tokens at position pos. facts: one per graph input. */
+/* Facts of every graph input for planning: n new tokens at position pos, and what an encoder may be given. facts: one per
+ * graph input. */
 void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decode/union.h"
 #include "tensor/page.h"
 
 struct sc_finder {
@@ -189,15 +190,26 @@ bool sc_pairs_is_constant(const char *input)
         starts_with(input, "past_key_cross_") || starts_with(input, "past_value_cross_");
 }
 
+bool sc_pairs_makes_constant(const struct sc_graph *reader, const char *output)
+{
+    char name[512];
+    bool makes = false;
+    for (int i = 0; i < reader->n_inputs && !makes; i++) {
+        const char *input = reader->values[reader->inputs[i]].name;
+        makes = sc_pairs_is_constant(input) && name_of_output(input, name, sizeof name) && strcmp(name, output) == 0;
+    }
+    return makes;
+}
+
 /* The dims of a state that holds nothing yet: what grows is 0. Two symbols at most: the batch, which is one, and the
  * length. */
-static enum sc_status add_dense(struct sc_finder *finder, int in, int out, int batch_axis)
+static enum sc_status add_tensor(struct sc_finder *finder, enum sc_state_kind kind, int in, int out, int batch_axis)
 {
     const struct sc_graph_value *value = &finder->graph->values[in];
     if (value->fact.kind != SC_KIND_TENSOR || value->fact.rank < 0) {
         return sc_fail(SC_BAD_MODEL, "state '%s' has no declared rank", value->name);
     }
-    struct sc_state_pair pair = {.node = -1, .kind = SC_STATE_DENSE, .rank = value->fact.rank};
+    struct sc_state_pair pair = {.node = -1, .kind = kind, .rank = value->fact.rank};
     for (int d = 0; d < pair.rank; d++) {
         const int64_t dim = state_dim(finder, in, out, d);
         pair.dims[d] = dim >= 0 ? dim : d == batch_axis ? 1 : 0;
@@ -227,9 +239,23 @@ static enum sc_status find_recurrent(struct sc_finder *finder, const struct sc_n
         }
         int64_t layout;
         SC_TRY(sc_node_int(node, "layout", 0, &layout));
-        SC_TRY(add_dense(finder, in, out, rules[r].directions && layout == 0 ? 1 : 0));
+        SC_TRY(add_tensor(finder, SC_STATE_DENSE, in, out, rules[r].directions && layout == 0 ? 1 : 0));
     }
     return SC_OK;
+}
+
+/* A state that the graph makes once for a text, and reads ever after. */
+static enum sc_status find_constant(struct sc_finder *finder, int in)
+{
+    const struct sc_graph_value *value = &finder->graph->values[in];
+    char name[512] = SC_UNION_CROSS;
+    const size_t prefix = sizeof SC_UNION_CROSS - 1;
+    const int out =
+        name_of_output(value->name, name + prefix, sizeof name - prefix) ? sc_graph_find(finder->graph, name) : -1;
+    if (out < 0 || !finder->is_output[out]) {
+        return SC_OK;
+    }
+    return add_tensor(finder, SC_STATE_CONSTANT, in, out, 0);
 }
 
 static enum sc_status find_named(struct sc_finder *finder)
@@ -239,9 +265,13 @@ static enum sc_status find_named(struct sc_finder *finder)
         const int in = graph->inputs[i];
         const struct sc_graph_value *value = &graph->values[in];
         char name[512];
+        if (value->weight < 0 && sc_pairs_is_constant(value->name)) {
+            SC_TRY(find_constant(finder, in));
+            continue;
+        }
         /* a truth is a mode, such as use_cache_branch */
-        if (value->weight >= 0 || value->fact.type == SC_BOOL || sc_pairs_is_constant(value->name) ||
-            is_pair(finder, in) || !name_of_output(value->name, name, sizeof name)) {
+        if (value->weight >= 0 || value->fact.type == SC_BOOL || is_pair(finder, in) ||
+            !name_of_output(value->name, name, sizeof name)) {
             continue;
         }
         const int out = sc_graph_find(graph, name);
@@ -250,7 +280,7 @@ static enum sc_status find_named(struct sc_finder *finder)
                 SC_BAD_MODEL, "input '%s' looks like a state, but there is no output '%s'", value->name, name);
         }
         const bool joined = value->fact.rank == 5; /* [2, batch, heads, positions, width] */
-        SC_TRY(add_dense(finder, in, out, joined ? 1 : 0));
+        SC_TRY(add_tensor(finder, SC_STATE_DENSE, in, out, joined ? 1 : 0));
     }
     return SC_OK;
 }
@@ -261,7 +291,7 @@ static enum sc_status find_said(struct sc_finder *finder)
     for (int i = 0; i < model->n_said_states; i++) {
         const int in = model->said_states[2 * i], out = model->said_states[2 * i + 1];
         if (!is_pair(finder, in)) {
-            SC_TRY(add_dense(finder, in, out, 0));
+            SC_TRY(add_tensor(finder, SC_STATE_DENSE, in, out, 0));
         }
     }
     return SC_OK;

@@ -12,7 +12,8 @@
  *     place;
  *   - by the operator that goes on from it: LinearAttention, CausalConvWithState, LSTM, GRU, RNN: dense;
  *   - by what the user says (sc_pairs_say): dense;
- *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense.
+ *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense;
+ * past_key_values.N.encoder.key → cross:present.N.encoder.key: constant.
  * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL
  * naming it. No pair at all is SC_OK with *n == 0. */
 enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs);
@@ -24,9 +25,13 @@ enum sc_status sc_pairs_parse(const struct sc_graph *graph, const char *text, in
 /* Says what is a state where neither operator nor name tells: n texts as sc_pairs_parse takes them. Once for a model. */
 enum sc_status sc_pairs_say(struct sc_model *model, int n, const char *const *texts);
 
-/* By its name a state that never changes, and so no pair: keys and values of cross-attention, which an encoder makes once
- * for a text. An ordinary input, whether or not an output has its name. */
+/* By its name a state that never changes: keys and values of cross-attention, which are made once for a text of what an
+ * encoder says. It is a pair where the graph makes it (decode/union.h); else an ordinary input, whether or not an output
+ * has its name. */
 bool sc_pairs_is_constant(const char *input);
+
+/* Whether the output of that name makes such a state, for a graph that reads it. */
+bool sc_pairs_makes_constant(const struct sc_graph *reader, const char *output);
 
 /* How pages of keys and of values hold numbers; SC_PAGE_AS_TYPE: as the model's tensors do. */
 struct sc_cache_formats {

@@ -4,14 +4,23 @@
 #define SC_DECODE_REQUEST_H
 
 #include "decode/sample.h"
+#include "tensor/tensor.h"
 
 enum sc_stop { SC_STOP_LENGTH, SC_STOP_EOS, SC_STOP_CONTEXT, SC_STOP_CALLER, SC_STOP_ERROR };
+
+/* What an encoder reads, for decoders that have one. */
+struct sc_source {
+    const int64_t *ids; /* tokens; NULL: features */
+    int64_t n;
+    const struct sc_tensor *features; /* f32, without a batch: [bands, frames] for a spectrogram */
+};
 
 /* The caller sets the first part, adds the request to a schedule, and keeps it and what it points to until it is done.
  * Its text depends on its own fields and the model alone: not on other requests, slots, chunks, ranks or threads. */
 struct sc_request {
-    const int64_t *prompt;
+    const int64_t *prompt; /* with an encoder: what its decoder begins with */
     int64_t n_prompt;
+    struct sc_source source; /* zeros where there is no encoder */
     int64_t n_predict; /* tokens to make at most; 0: the prompt alone */
     const int64_t *eos; /* ids that end the text; they are not passed on */
     int n_eos;

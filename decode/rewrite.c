@@ -9,7 +9,7 @@
 #include "ops/kernels/kernels.h"
 #include "passes/passes.h"
 
-/* What grows of a state is as long as the past. */
+/* What grows of a state is as long as the past, or as the encoder's source. */
 static bool describe_state(const struct sc_state_pair *pair, struct sc_pass_input *input)
 {
     *input = (struct sc_pass_input){.value = pair->in, .next = pair->out, .rank = pair->rank};
@@ -31,10 +31,12 @@ static bool describe_state(const struct sc_state_pair *pair, struct sc_pass_inpu
     if (pair->rank > SC_SYMBOLIC_RANK) {
         return false;
     }
+    const bool constant = pair->kind == SC_STATE_CONSTANT;
     for (int d = 0; d < pair->rank; d++) {
         input->dims[d].constant = pair->dims[d];
-        input->dims[d].symbol[SC_PASS_PAST] = pair->dims[d] == 0;
+        input->dims[d].symbol[constant ? SC_PASS_SOURCE : SC_PASS_PAST] = pair->dims[d] == 0;
     }
+    input->next = constant ? -1 : pair->out;
     return true;
 }
 

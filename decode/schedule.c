@@ -76,6 +76,7 @@ enum sc_status sc_schedule_add(struct sc_schedule *schedule, struct sc_request *
 {
     SC_TRY(sc_decoder_check_prompt(schedule->decoder, request->prompt, request->n_prompt));
     SC_TRY(sc_sample_check(&request->sample));
+    SC_TRY(schedule->decoder->source ? sc_source_feeds_check(schedule->decoder->source, &request->source) : SC_OK);
     const int64_t wanted = sc_pages_for(sc_schedule_total(schedule, request));
     if (wanted > schedule->n_pages) {
         return sc_fail(SC_LIMIT, "a prompt of %lld tokens and %lld more take %lld pages of caches, there are %lld",
@@ -143,15 +144,17 @@ static bool is_ready(const struct sc_lane *lane)
 
 static void write_note(const struct sc_request *request, bool draws, struct sc_row *row)
 {
+    const bool home = request->on_logits || (request->sample.penalty != 0 && request->sample.penalty != 1);
     struct sc_row_note note = {.seed = request->sample.seed,
         .request = request->key,
         .temperature = request->sample.temperature,
         .top_p = request->sample.top_p,
         .min_p = request->sample.min_p,
         .top_k = (int32_t)(request->sample.top_k < INT32_MAX ? request->sample.top_k : INT32_MAX),
-        .want = !draws                                                                             ? SC_WANT_NOTHING
-            : request->on_logits || (request->sample.penalty != 0 && request->sample.penalty != 1) ? SC_WANT_LOGITS
-                                                                                                   : SC_WANT_TOKEN};
+        .want = !draws ? SC_WANT_NOTHING
+            : home     ? SC_WANT_LOGITS
+                       : SC_WANT_TOKEN,
+        .first = request->n_made == 0};
     memcpy(row->note, &note, sizeof note);
 }
 
@@ -160,7 +163,7 @@ static void write_note(const struct sc_request *request, bool draws, struct sc_r
 static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *microbatch, bool step)
 {
     struct sc_flight *flight = &schedule->flights[schedule->sent % SC_MOST_FLIGHTS];
-    *flight = (struct sc_flight){.step = step, .n_rows = microbatch->n_rows};
+    *flight = (struct sc_flight){.step = step, .encodes = microbatch->rows[0].n_new == 0, .n_rows = microbatch->n_rows};
     microbatch->dropped = schedule->dropped;
     for (int r = 0; r < microbatch->n_rows; r++) {
         const struct sc_row *row = &microbatch->rows[r];
@@ -171,8 +174,12 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
         lane->n_sent = flight->ends[r];
         lane->n_in_flight++;
     }
+    const struct sc_lane *first = &schedule->lanes[microbatch->rows[0].slot];
+    const struct sc_decoder *decoder = schedule->decoder;
     SC_TRY(sc_session_submit(schedule->session, microbatch,
-        sc_feeds_make(schedule->decoder->feeds, microbatch->rows, microbatch->n_rows, schedule->tokens)));
+        flight->encodes ? sc_source_feeds_make(decoder->source, &first->request->source)
+                        : sc_feeds_make(decoder->feeds, microbatch->rows, microbatch->n_rows, schedule->tokens,
+                              first->request->source.n)));
     schedule->dropped = 0;
     schedule->sent++;
     const int64_t in_flight = schedule->sent - schedule->received;
@@ -210,6 +217,14 @@ static enum sc_status start_seen(struct sc_schedule *schedule, struct sc_lane *l
     return SC_OK;
 }
 
+/* What an encoder reads goes before the prompt, as a row that adds no position. */
+static enum sc_status send_source(struct sc_schedule *schedule, struct sc_lane *lane, int slot)
+{
+    struct sc_microbatch microbatch = {.n_rows = 1, .rows = {{.slot = slot}}};
+    lane->encoded = true;
+    return send(schedule, &microbatch, false);
+}
+
 /* The next chunk of the prompt that is on its way, or the first of the request that waits longest. */
 static enum sc_status send_chunk(struct sc_schedule *schedule, bool *did)
 {
@@ -227,6 +242,10 @@ static enum sc_status send_chunk(struct sc_schedule *schedule, bool *did)
         schedule->lanes[slot].request->begun_ns = sc_clock_ns();
     }
     struct sc_lane *lane = &schedule->lanes[slot];
+    if (schedule->decoder->source && !lane->encoded) {
+        *did = true;
+        return send_source(schedule, lane, slot);
+    }
     const int64_t left = lane->request->n_prompt - row->pos, most = schedule->decoder->options.chunk;
     row->n_new = (int32_t)(left < most ? left : most);
     memcpy(schedule->tokens, lane->text + row->pos, (size_t)row->n_new * sizeof *lane->text);
@@ -368,6 +387,7 @@ static enum sc_status draw_here(
         sc_sample_penalise(penalty, lane->seen, decoder->n_vocabulary, decoder->row);
         row = decoder->row;
     }
+    row = sc_suppress(decoder, request->n_made == 0, row);
     return sc_sample(decoder->sampler, &request->sample, row, request->key, (uint64_t)end, token);
 }
 
@@ -377,7 +397,7 @@ static void take_row(struct sc_schedule *schedule, const struct sc_flight *fligh
     const struct sc_request *request = lane->request;
     const int64_t end = flight->ends[r];
     lane->alone = false;
-    if (!request || end < request->n_prompt) {
+    if (!request || end < request->n_prompt || flight->encodes) {
         return; /* cancelled, or more of its prompt is to come */
     }
     if (request->n_predict < 1) {

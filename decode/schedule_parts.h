@@ -17,6 +17,7 @@ struct sc_lane {
     int64_t n_text;
     int64_t n_sent; /* positions that were sent, and so are in the caches by the time anything later arrives */
     int64_t n_total; /* positions that it may come to */
+    bool encoded; /* its source was sent to the encoder */
     int n_in_flight; /* microbatches */
     bool alone; /* the microbatch with its next row failed: whose fault it was is to be seen */
     bool held; /* no request made its text: it was put here for one to come */
@@ -28,6 +29,7 @@ struct sc_lane {
 /* A microbatch in flight. */
 struct sc_flight {
     bool step; /* one new token a row */
+    bool encodes; /* the source of its row: no token comes of it */
     int n_rows;
     int32_t slots[SC_WIRE_ROWS];
     int64_t ends[SC_WIRE_ROWS]; /* position after the row's last */

@@ -8,9 +8,12 @@
 #include "base/json.h"
 #include "decode/decoder.h"
 #include "decode/search.h"
+#include "decode/source.h"
+#include "decode/union.h"
 #include "launch/app.h"
 #include "launch/generate_many.h"
 #include "launch/interrupt.h"
+#include "launch/reading.h"
 #include "launch/report.h"
 #include "launch/report_file.h"
 #include "launch/resume.h"
@@ -27,16 +30,14 @@ struct sc_generator {
     struct sc_search search;
     struct sc_tokenizer *tokenizer; /* rank 0 */
     struct sc_tokenizer_stream *stream;
-    const char *text; /* the prompt */
-    size_t text_bytes;
-    int64_t *prompt; /* its tokens, after those of a text that is loaded */
-    size_t n_prompt;
+    struct sc_reading reading; /* rank 0 */
+    struct sc_given_text given;
     struct sc_resume resume;
     int64_t eos[16];
     int n_eos;
     struct sc_error broken; /* stdout is gone: why */
     struct sc_sample_options sample;
-    struct sc_request request;
+    struct sc_request request; /* its prompt follows the text that is loaded */
     struct sc_many many; /* n > 0, or prompts: a file of requests in place of one prompt */
     struct sc_report_file report;
 };
@@ -101,15 +102,34 @@ static enum sc_status read_prompt(struct sc_generator *generator)
         SC_TRY(sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &read, &bytes));
         text = read;
     }
-    if (!text && !generator->resume.load) {
+    const char *audio = sc_options_text(options, "audio");
+    if (text && audio) {
+        return sc_fail(SC_BAD_USAGE, "options '--prompt' and '--audio' exclude each other");
+    }
+    if (!text && !generator->resume.load && !generator->reading.hears) {
         return sc_fail(SC_BAD_USAGE, "a prompt is missing: give -p TEXT or -f FILE");
     }
-    text = text ? text : "";
-    SC_TRY(sc_tokenizer_encode(generator->tokenizer, text, bytes, !generator->resume.load, &generator->arena,
-        &generator->n_prompt, &generator->prompt));
-    generator->text = text;
-    generator->text_bytes = bytes;
-    return SC_OK;
+    generator->given = (struct sc_given_text){
+        .text = text ? text : "", .bytes = bytes, .audio = audio, .fresh = !generator->resume.load};
+    return sc_reading_request(&generator->reading, &generator->given, &generator->arena, &generator->request);
+}
+
+/* A decoder behind an encoder has a context of its own, and its text is the likeliest one, token by token. */
+static void use_begin(struct sc_generator *generator)
+{
+    const struct sc_begin *begin = &generator->reading.begin;
+    if (!generator->reading.encodes) {
+        return;
+    }
+    generator->search.context = begin->context;
+    if (!generator->search.found) {
+        generator->search.found = true;
+        generator->search.sample = (struct sc_sample_options){.top_p = 1, .penalty = 1};
+    }
+    if (begin->n_beams > 1) {
+        sc_log_write(&generator->app->log, SC_LOG_INFO,
+            "the model's files ask for %d beams: the search is greedy instead", begin->n_beams);
+    }
 }
 
 /* What rank 0 alone does before the ranks open the model together. */
@@ -123,6 +143,10 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
     SC_TRY(find_eos(generator));
     SC_TRY(sc_search_read(generator->model->folder, &generator->arena, &generator->search));
+    generator->reading.tokenizer = generator->tokenizer;
+    generator->reading.log = &generator->app->log;
+    SC_TRY(sc_reading_open(generator->model, generator->app->options, &generator->arena, &generator->reading));
+    use_begin(generator);
     return is_many(generator) ? SC_OK : read_prompt(generator);
 }
 
@@ -178,15 +202,16 @@ static enum sc_status drive_one(struct sc_generator *generator)
     const struct sc_options *options = generator->app->options;
     const char *text;
     size_t bytes;
-    generator->request = (struct sc_request){.prompt = generator->prompt,
-        .n_prompt = (int64_t)generator->n_prompt,
-        .n_predict = sc_options_int(options, "predict"),
-        .eos = generator->eos,
-        .n_eos = sc_options_flag(options, "ignore-eos") ? 0 : generator->n_eos,
-        .sample = generator->sample,
-        .on_token = on_token,
-        .arg = generator};
-    print_text(generator, generator->text, generator->text_bytes);
+    struct sc_request *request = &generator->request;
+    request->n_predict = sc_options_int(options, "predict");
+    request->eos = generator->eos;
+    request->n_eos = sc_options_flag(options, "ignore-eos") ? 0 : generator->n_eos;
+    request->sample = generator->sample;
+    request->on_token = on_token;
+    request->arg = generator;
+    if (!generator->reading.encodes) { /* else the text is another one */
+        print_text(generator, generator->given.text, generator->given.bytes);
+    }
     if (generator->broken.code != SC_OK) {
         return sc_error_set(&generator->broken);
     }
@@ -213,6 +238,7 @@ static enum sc_status drive_many(struct sc_generator *generator)
     many->app = generator->app;
     many->decoder = generator->decoder;
     many->tokenizer = generator->tokenizer;
+    many->reading = &generator->reading;
     many->resume = &generator->resume;
     many->eos = generator->eos;
     many->n_eos = generator->n_eos;
@@ -295,16 +321,17 @@ static enum sc_status join_prompt(struct sc_generator *generator, const struct s
     const int64_t *before = NULL;
     int64_t n = 0;
     SC_TRY(sc_resume_open(&generator->resume, decoder, &before, &n));
-    const size_t n_before = (size_t)n, n_prompt = generator->n_prompt;
+    struct sc_request *request = &generator->request;
+    const size_t n_before = (size_t)n, n_prompt = (size_t)request->n_prompt;
     int64_t *joined = sc_arena_array(&generator->arena, n_before + n_prompt, sizeof *joined);
     if (!joined) {
         return SC_NO_MEMORY;
     }
     for (size_t i = 0; i < n_before + n_prompt; i++) {
-        joined[i] = i < n_before ? before[i] : generator->prompt[i - n_before];
+        joined[i] = i < n_before ? before[i] : request->prompt[i - n_before];
     }
-    generator->prompt = joined;
-    generator->n_prompt += n_before;
+    request->prompt = joined;
+    request->n_prompt += n;
     return SC_OK;
 }
 
@@ -322,7 +349,10 @@ static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
         return SC_OK;
     }
     SC_TRY(join_prompt(generator, decoder));
-    return sc_decoder_check_prompt(decoder, generator->prompt, (int64_t)generator->n_prompt);
+    const struct sc_request *request = &generator->request;
+    const struct sc_source_feeds *source = sc_decoder_source(decoder);
+    SC_TRY(source ? sc_source_feeds_check(source, &request->source) : SC_OK);
+    return sc_decoder_check_prompt(decoder, request->prompt, request->n_prompt);
 }
 
 /* What the command line gives; else what the file beside the model says; else our defaults. */
@@ -353,11 +383,12 @@ static enum sc_status open_decoder(struct sc_generator *generator)
         .chunk = sc_options_int(options, "ubatch"),
         .formats = sc_options_cache_formats(options),
         .check = sc_app_is_root(app) ? check_text : NULL,
-        .check_arg = generator};
+        .check_arg = generator,
+        .begin = sc_app_is_root(app) ? &generator->reading.begin : NULL};
     sc_app_session_options(app, &decoder.session);
     decoder.session.n_slots = (int)sc_options_int(options, "parallel");
     decoder.session.n_pages = sc_pages_for(sc_options_int(options, "kv-size"));
-    SC_TRY(sc_app_open_model(app, sc_options_text(options, "model"), &generator->model));
+    SC_TRY(sc_union_open(app->world, sc_options_text(options, "model"), &app->log, &generator->model));
     SC_TRY(sc_world_agree(app->world, sc_app_say_states(options, generator->model)));
     SC_TRY(sc_world_agree(app->world, sc_app_is_root(app) ? prepare_text(generator) : SC_OK));
     SC_TRY(sc_world_broadcast(app->world, &generator->search, sizeof generator->search));

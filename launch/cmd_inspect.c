@@ -7,6 +7,7 @@
 
 #include "decode/pairs.h"
 #include "decode/rewrite.h"
+#include "decode/union.h"
 #include "launch/app.h"
 #include "launch/dump.h"
 #include "launch/sized.h"
@@ -123,13 +124,14 @@ static void print_head(const struct sc_model *model)
         sc_bytes_text(bytes, text, sizeof text), model->n_files, model->n_files == 1 ? "" : "s", model->fingerprint);
 }
 
-/* How many inputs are states that never change; told unless they are only to be counted. */
-static int constant_states(const struct sc_graph *graph, bool tells)
+/* How many inputs are states that never change, and that the graph does not make; told unless they are only to be
+ * counted. */
+static int constant_states(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs, bool tells)
 {
     int n = 0;
     for (int i = 0; i < graph->n_inputs; i++) {
         const char *name = graph->values[graph->inputs[i]].name;
-        const bool constant = sc_pairs_is_constant(name);
+        const bool constant = sc_pairs_is_constant(name) && sc_pairs_find_input(pairs, n_pairs, graph->inputs[i]) < 0;
         n += constant;
         if (constant && tells) {
             printf("  %s  (constant, made by an encoder and given each time)\n", name);
@@ -140,7 +142,8 @@ static int constant_states(const struct sc_graph *graph, bool tells)
 
 static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_formats *formats)
 {
-    static const char *const kinds[] = {"paged, appended in place", "dense, made anew each step"};
+    static const char *const kinds[] = {
+        "paged, appended in place", "dense, made anew each step", "constant, made once of what the encoder says"};
     struct sc_state_pair *pairs;
     int n;
     if (sc_decode_rewrite(model, NULL, &n, &pairs) != SC_OK && sc_pairs_find(model, &n, &pairs) != SC_OK) {
@@ -148,7 +151,7 @@ static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_
         return SC_OK;
     }
     SC_TRY(sc_pairs_set_formats(pairs, n, formats));
-    if (n > 0 || constant_states(model->graph, false) > 0) {
+    if (n > 0 || constant_states(model->graph, n, pairs, false) > 0) {
         printf("states\n");
     }
     for (int p = 0; p < n; p++) {
@@ -156,7 +159,7 @@ static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_
         printf("  %s -> %s  (%s%s%s)\n", model->graph->values[pairs[p].in].name,
             model->graph->values[pairs[p].out].name, kinds[pairs[p].kind], as ? ", kept as " : "", as ? as : "");
     }
-    (void)constant_states(model->graph, true);
+    (void)constant_states(model->graph, n, pairs, true);
     return SC_OK;
 }
 
@@ -211,7 +214,7 @@ enum sc_status sc_command_inspect(struct sc_app *app)
     if (passes && !dumps) {
         return sc_fail(SC_BAD_USAGE, "option '--passes' goes with --dump");
     }
-    SC_TRY(sc_model_open(sc_options_text(app->options, "model"), &model));
+    SC_TRY(sc_union_open(NULL, sc_options_text(app->options, "model"), &app->log, &model));
     enum sc_status status = sc_app_say_states(app->options, model);
     if (status == SC_OK && n_dims == 0 && !passes) {
         status = dumps ? sc_dump(model) : inspect(model, &formats);

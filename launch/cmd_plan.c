@@ -8,6 +8,7 @@
 #include "decode/feeds.h"
 #include "decode/pairs.h"
 #include "decode/rewrite.h"
+#include "decode/union.h"
 #include "launch/app.h"
 #include "launch/dims.h"
 #include "launch/plan_compare.h"
@@ -147,7 +148,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     struct sc_fact *inputs, *facts;
     bool *is_state;
     const char *table;
-    SC_TRY(sc_model_open(sc_options_text(options, "model"), &run->model));
+    SC_TRY(sc_union_open(NULL, sc_options_text(options, "model"), NULL, &run->model));
     SC_TRY(sc_app_say_states(options, run->model));
     if (n_stages == 0 && run->model->file_node_stages) {
         planning.n_ranks = run->model->n_file_nodes; /* one for each stage that it asks for */

@@ -167,12 +167,9 @@ static void on_done(void *arg, struct sc_request *request)
 static enum sc_status encode(struct many *many, struct line *line)
 {
     const struct sc_prompt *prompt = line->prompt;
-    size_t n;
-    int64_t *ids;
-    SC_TRY(sc_tokenizer_encode(many->of->tokenizer, prompt->text, prompt->text_bytes, true, &line->arena, &n, &ids));
-    line->request = (struct sc_request){.prompt = ids,
-        .n_prompt = (int64_t)n,
-        .n_predict = prompt->n_predict,
+    const struct sc_given_text given = {
+        .text = prompt->text, .bytes = prompt->text_bytes, .audio = prompt->audio, .fresh = true};
+    line->request = (struct sc_request){.n_predict = prompt->n_predict,
         .eos = many->of->eos,
         .n_eos = prompt->ignore_eos ? 0 : many->of->n_eos,
         .sample = prompt->sample,
@@ -180,6 +177,7 @@ static enum sc_status encode(struct many *many, struct line *line)
         .on_token = on_token,
         .on_done = on_done,
         .arg = line};
+    SC_TRY(sc_reading_request(many->of->reading, &given, &line->arena, &line->request));
     return sc_schedule_add(many->schedule, &line->request);
 }
 

@@ -6,6 +6,7 @@
 #include "decode/schedule.h"
 #include "launch/app.h"
 #include "launch/prompts.h"
+#include "launch/reading.h"
 #include "launch/resume.h"
 #include "text/tokenizer.h"
 
@@ -14,6 +15,7 @@ struct sc_many {
     struct sc_app *app;
     struct sc_decoder *decoder;
     struct sc_tokenizer *tokenizer;
+    const struct sc_reading *reading;
     struct sc_resume *resume;
     int64_t n;
     struct sc_prompt *prompts;

@@ -47,11 +47,18 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "stagecoach verify build/onnx/node/test_add\n"
         "stagecoach launch -n 4 -- verify resnet50.onnx -d batch=2\n"},
     [SC_COMMAND_GENERATE] = {"generate", "MODEL", 1, 1, true, false, "write text with a decoder",
-        "Reads MODEL and its tokenizer.json, continues the prompt and prints the text as it comes. The plan and, at "
+        "Reads MODEL and its tokenizer.json, continues the prompt and prints the text as it comes. MODEL may be a "
+        "folder "
+        "with an\n"
+        "encoder and a decoder as Optimum writes them (T5, BART, Whisper): the encoder reads the prompt or, with "
+        "--audio, "
+        "a .wav\n"
+        "file, and the likeliest text is printed. The plan and, at "
         "the end,\n"
         "prompt and generation tokens/s with each stage's busy and waiting share go to stderr. With -f FILE.jsonl each "
         "line is a\n"
-        "request, an object with prompt and, as wanted, id, n_predict, temperature, top_k, top_p, min_p, "
+        "request, an object with prompt (or audio, a path) and, as wanted, id, n_predict, temperature, top_k, top_p, "
+        "min_p, "
         "repeat_penalty, "
         "seed,\n"
         "ignore_eos; -np run at once, and results come in the order of the file, an object a line. What a line lacks "
@@ -89,6 +96,12 @@ static const struct sc_option_row options[] = {
     {"prompt", "p", NULL, SC_OPTION_TEXT, "TEXT", NULL, 0, 0, BIT(GENERATE), "the prompt"},
     {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
         "read the prompt from FILE; requests from a FILE.jsonl, a JSON object a line"},
+    {"audio", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
+        "sound for the encoder of a speech model, a .wav file"},
+    {"language", NULL, NULL, SC_OPTION_TEXT, "NAME", NULL, 0, 0, BIT(GENERATE),
+        "the language of a speech model's text; else what its files say, or en"},
+    {"task", NULL, NULL, SC_OPTION_TEXT, "NAME", NULL, 0, 0, BIT(GENERATE),
+        "what a speech model does, transcribe or translate; else what its files say"},
     {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 64, BIT(GENERATE) | BIT(BENCH),
         "requests at once; bench has a second table then, for 1, 2, 4 ... of them"},
     {"n-depth", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 24, BIT(BENCH),

@@ -13,6 +13,7 @@ enum kind { KIND_TEXT, KIND_INT, KIND_REAL, KIND_BOOL };
 
 enum field {
     FIELD_PROMPT,
+    FIELD_AUDIO,
     FIELD_ID,
     FIELD_PREDICT,
     FIELD_TEMPERATURE,
@@ -28,10 +29,10 @@ static const struct {
     const char *name;
     enum field field;
     enum kind kind;
-} fields[] = {{"prompt", FIELD_PROMPT, KIND_TEXT}, {"id", FIELD_ID, KIND_TEXT}, {"n_predict", FIELD_PREDICT, KIND_INT},
-    {"max_tokens", FIELD_PREDICT, KIND_INT}, {"temperature", FIELD_TEMPERATURE, KIND_REAL},
-    {"top_k", FIELD_TOP_K, KIND_INT}, {"top_p", FIELD_TOP_P, KIND_REAL}, {"min_p", FIELD_MIN_P, KIND_REAL},
-    {"repeat_penalty", FIELD_PENALTY, KIND_REAL}, {"seed", FIELD_SEED, KIND_INT},
+} fields[] = {{"prompt", FIELD_PROMPT, KIND_TEXT}, {"audio", FIELD_AUDIO, KIND_TEXT}, {"id", FIELD_ID, KIND_TEXT},
+    {"n_predict", FIELD_PREDICT, KIND_INT}, {"max_tokens", FIELD_PREDICT, KIND_INT},
+    {"temperature", FIELD_TEMPERATURE, KIND_REAL}, {"top_k", FIELD_TOP_K, KIND_INT}, {"top_p", FIELD_TOP_P, KIND_REAL},
+    {"min_p", FIELD_MIN_P, KIND_REAL}, {"repeat_penalty", FIELD_PENALTY, KIND_REAL}, {"seed", FIELD_SEED, KIND_INT},
     {"ignore_eos", FIELD_IGNORE_EOS, KIND_BOOL}};
 
 struct reader {
@@ -74,6 +75,8 @@ static enum sc_status set_field(struct reader *reader, enum field field, const s
     switch (field) {
     case FIELD_PROMPT:
         return keep_text(reader->arena, value, &prompt->text, &prompt->text_bytes);
+    case FIELD_AUDIO:
+        return keep_text(reader->arena, value, &prompt->audio, &bytes);
     case FIELD_ID:
         return keep_text(reader->arena, value, &prompt->id, &bytes);
     case FIELD_PREDICT:
@@ -128,7 +131,7 @@ static enum sc_status read_object(struct reader *reader, const char *text, size_
     enum sc_status status =
         sc_json_is_object(root) ? sc_json_each(root, visit, reader) : sc_fail(SC_BAD_INPUT, "not an object");
     sc_json_free(root);
-    if (status == SC_OK && !reader->prompt->text) {
+    if (status == SC_OK && !reader->prompt->text && !reader->prompt->audio) {
         status = sc_fail(SC_BAD_INPUT, "field 'prompt' is missing");
     }
     return status == SC_OK ? sc_sample_check(&reader->prompt->sample) : status;

@@ -15,13 +15,15 @@ struct sc_prompt_defaults {
     bool ignore_eos;
 };
 
-/* A line that is not blank. Fields of the object: prompt (text; the one that must be there), id (any text, given back),
+/* A line that is not blank. Fields of the object: prompt (text) or audio (the path of a .wav file), one of which must be
+ * there; id (any text, given back),
  * n_predict or max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, ignore_eos. */
 struct sc_prompt {
     int64_t line; /* from 1 */
     const char *id; /* NULL: none */
     const char *text;
     size_t text_bytes;
+    const char *audio; /* NULL: none */
     int64_t n_predict;
     struct sc_sample_options sample;
     uint64_t key; /* of draws: 0 with a seed of its own, as for one prompt alone; else how many prompts came before */

@@ -8,6 +8,7 @@
 
 #include "decode/context.h"
 #include "decode/rewrite.h"
+#include "decode/union.h"
 #include "launch/app.h"
 #include "launch/dims.h"
 #include "ops/kernels/kernels.h"
@@ -64,7 +65,7 @@ enum sc_status sc_sized_open(const struct sc_options *options, struct sc_sized *
     *sized = (struct sc_sized){0};
     const char *const *dims;
     const int n_dims = sc_options_list(options, "dim", &dims);
-    SC_TRY(sc_model_open(sc_options_text(options, "model"), &sized->model));
+    SC_TRY(sc_union_open(NULL, sc_options_text(options, "model"), NULL, &sized->model));
     SC_TRY(sc_app_say_states(options, sized->model));
     const struct sc_cache_formats formats = sc_options_cache_formats(options);
     return size(sized, n_dims, dims, &formats);

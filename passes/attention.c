@@ -68,8 +68,8 @@ static enum sc_status evaluate(struct attention_pass *pass)
         }
         return sc_symbolics_run(s);
     }
-    s->n_symbols = SC_PASS_NEW + 1;
-    s->least[SC_PASS_NEW] = 1;
+    s->n_symbols = SC_PASS_SYMBOLS;
+    s->least[SC_PASS_NEW] = s->least[SC_PASS_SOURCE] = 1;
     for (int i = 0; i < options->n_inputs; i++) {
         SC_TRY(pass->unproven[i] ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
     }

@@ -115,8 +115,8 @@ static enum sc_status evaluate(
     SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), arena, NULL, facts));
     *s = (struct sc_symbolics){.graph = graph, .facts = facts, .arena = arena};
     SC_TRY(sc_symbolics_open(s));
-    s->n_symbols = SC_PASS_NEW + 1;
-    s->least[SC_PASS_NEW] = 1;
+    s->n_symbols = SC_PASS_SYMBOLS;
+    s->least[SC_PASS_NEW] = s->least[SC_PASS_SOURCE] = 1;
     for (int i = 0; i < options->n_inputs; i++) {
         SC_TRY(options->inputs[i].next >= 0 ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
     }

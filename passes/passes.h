@@ -13,8 +13,8 @@
  *   sc_model_open ──► sc_passes_rewrite ──► state pairs are found and marked ──► sc_passes_run ──► partitioner
  */
 
-/* Symbols of the sizes that a decoder promises. */
-enum { SC_PASS_PAST, SC_PASS_NEW };
+/* Symbols of the sizes that a decoder promises; how many there are. */
+enum { SC_PASS_PAST, SC_PASS_NEW, SC_PASS_SOURCE, SC_PASS_SYMBOLS };
 
 enum sc_pass_content {
     SC_PASS_ANYTHING,
@@ -22,7 +22,8 @@ enum sc_pass_content {
     SC_PASS_POSITIONS /* PAST and on, along the last dim */
 };
 
-/* What an input is fed with, each time: there are NEW tokens, at least 1, after PAST others. */
+/* What an input is fed with, each time: there are NEW tokens, at least 1, after PAST others; an encoder had SOURCE
+ * positions, at least 1. */
 struct sc_pass_input {
     int value; /* graph input */
     int next; /* a state: the graph output that is fed here the next time, PAST being 0 the first time; else -1 */

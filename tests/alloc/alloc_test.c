@@ -3,6 +3,8 @@
  *
  * usage: alloc_test decoder MODEL N_RANKS N_THREADS      ranks as threads, a stage each
  *        alloc_test slots MODEL N_RANKS N_THREADS        the same, five texts at once
+ *        alloc_test encoder MODEL N_RANKS N_THREADS      behind an encoder
+ *        alloc_test computed MODEL N_RANKS N_THREADS     the same, where a mask is computed each step and so written
  *        alloc_test mpi MODEL                            under mpirun, a stage a rank
  *        alloc_test control MODEL                        a model whose states are tensors: they are written anew; its first steps allocate
  *        alloc_test frame MODEL                          dims that were seen before, and others */
@@ -15,6 +17,7 @@
 #include "tests/alloc/counter.h"
 #include "passes/passes.h"
 #include "decode/schedule.h"
+#include "decode/source.h"
 #include "exec/frame.h"
 #include "tests/decoder/ranks.h"
 
@@ -33,7 +36,7 @@ enum {
 };
 
 struct test {
-    int arm_at;
+    int arm_at, disarm_at, past; /* 0: DISARM_AT, PAST */
     int64_t n_tokens;
     int n_peers; /* other processes */
     pid_t peers[MOST_RANKS];
@@ -59,7 +62,7 @@ static bool on_token(void *arg, int64_t token)
     if (test->n_tokens == test->arm_at) {
         tell_peers(test, SIGUSR1);
         counter_arm();
-    } else if (test->n_tokens == DISARM_AT) {
+    } else if (test->n_tokens == (test->disarm_at ? test->disarm_at : DISARM_AT)) {
         counter_disarm();
         test->calls = counter_calls();
         tell_peers(test, SIGUSR2);
@@ -77,6 +80,30 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
     struct sc_request request = {.prompt = prompt,
         .n_prompt = PROMPT,
         .n_predict = ANSWERS,
+        .sample = {.top_p = 1},
+        .on_token = on_token,
+        .arg = test};
+    return sc_decoder_generate(decoder, &request);
+}
+
+/* A decoder behind an encoder may hold few positions: 4 tokens, and the last of 25 answers is drawn after a step that brings
+ * the length from 27 to 28. */
+enum { BEGUN = 4, ENCODED_ANSWERS = 25, ENCODED_PAST = 27, ENCODED_DISARM = 22, SOURCE = 9 };
+
+static enum sc_status drive_encoded(void *arg, struct sc_decoder *decoder)
+{
+    static const int64_t ids[SOURCE] = {5, 20, 7, 33, 8, 9, 41, 6, 2};
+    static float spectrogram[16 * 48];
+    struct test *test = arg;
+    struct sc_tensor features;
+    int64_t bands, frames, dims[2] = {16, 48};
+    sc_tensor_init(&features, SC_F32, 2, dims);
+    features.data = spectrogram;
+    const bool hears = sc_source_feeds_features(sc_decoder_source(decoder), &bands, &frames);
+    struct sc_request request = {.prompt = ids,
+        .n_prompt = BEGUN,
+        .source = {.ids = hears ? NULL : ids, .n = hears ? 0 : SOURCE, .features = hears ? &features : NULL},
+        .n_predict = ENCODED_ANSWERS,
         .sample = {.top_p = 1},
         .on_token = on_token,
         .arg = test};
@@ -119,7 +146,8 @@ static void served(void *arg, struct sc_decoder *decoder)
 {
     struct test *test = arg;
     const struct sc_session *session = sc_decoder_session(decoder);
-    test->writing += sc_session_steps_writing_dim(session, PAST) + sc_session_steps_writing_dim(session, TOTAL);
+    const int past = test->past ? test->past : PAST;
+    test->writing += sc_session_steps_writing_dim(session, past) + sc_session_steps_writing_dim(session, past + 1);
 }
 
 static struct sc_decoder_options options(int n_stages, int n_threads)
@@ -151,7 +179,7 @@ static int judge(const char *what, const struct test *test, struct expectation w
     const int writing = test->writing;
     const bool good = (calls > 0) == wanted.calls && (writing > 0) == wanted.writing;
     printf("%s: %ld allocations in %d steps, %d steps wrote a tensor of the past's length: %s\n", what, calls,
-        DISARM_AT - test->arm_at, writing, good ? "ok" : "FAIL");
+        (test->disarm_at ? test->disarm_at : DISARM_AT) - test->arm_at, writing, good ? "ok" : "FAIL");
     if (!good && calls > 0) {
         counter_print_first();
     }
@@ -173,6 +201,22 @@ static int run_decoder(const char *model, int n_ranks, int n_threads, drive_fn *
         return fail(model);
     }
     return test.n_tokens == ANSWERS ? judge("decoder", &test, wanted) : fail("too few tokens");
+}
+
+static int run_encoded(const char *model, int n_ranks, int n_threads, bool computed)
+{
+    struct test test = {.arm_at = ARM_AT, .disarm_at = ENCODED_DISARM, .past = ENCODED_PAST};
+    struct sc_ranks ranks = {.n = n_ranks,
+        .model = model,
+        .options = options(n_ranks, n_threads),
+        .drive = drive_encoded,
+        .served = served,
+        .arg = &test};
+    if (sc_ranks_run(&ranks) != SC_OK) {
+        return fail(model);
+    }
+    const struct expectation wanted = {.writing = computed};
+    return test.n_tokens == ENCODED_ANSWERS ? judge("encoder", &test, wanted) : fail("too few tokens");
 }
 
 /* Armed before the first step, which makes layouts: the counter counts. */
@@ -359,6 +403,9 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[1], "slots") == 0) {
         return run_decoder(argv[2], atoi(argv[3]), atoi(argv[4]), drive_slots, (struct expectation){0});
     }
+    if (argc == 5 && (strcmp(argv[1], "encoder") == 0 || strcmp(argv[1], "computed") == 0)) {
+        return run_encoded(argv[2], atoi(argv[3]), atoi(argv[4]), strcmp(argv[1], "computed") == 0);
+    }
     if (argc == 3 && strcmp(argv[1], "mpi") == 0) {
         return run_mpi(argv[2]);
     }
@@ -368,6 +415,6 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "frame") == 0) {
         return run_frame(argv[2]);
     }
-    fprintf(stderr, "usage: alloc_test decoder|slots|mpi|control|frame MODEL ...\n");
+    fprintf(stderr, "usage: alloc_test decoder|slots|encoder|computed|mpi|control|frame MODEL ...\n");
     return 2;
 }

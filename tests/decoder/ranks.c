@@ -8,6 +8,7 @@
 
 #include "base/lock.h"
 #include "decode/pairs.h"
+#include "decode/union.h"
 
 struct rank {
     struct sc_ranks *ranks;
@@ -31,7 +32,7 @@ static enum sc_status run_opened(struct rank *rank, struct sc_decoder *decoder)
 
 enum sc_status sc_ranks_open_model(const char *folder, struct sc_model **model)
 {
-    SC_TRY(sc_model_open(folder, model));
+    SC_TRY(sc_union_open(NULL, folder, NULL, model));
     char path[512], lines[8][64];
     const char *texts[8];
     int n = 0;

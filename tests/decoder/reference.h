@@ -3,7 +3,7 @@
 #ifndef SC_TESTS_DECODER_REFERENCE_H
 #define SC_TESTS_DECODER_REFERENCE_H
 
-#include "tensor/tensor.h"
+#include "decode/request.h"
 
 #define SC_REFERENCE_STEPS 200
 #define SC_REFERENCE_TOP 5
@@ -11,6 +11,7 @@
 struct sc_reference_prompt {
     int64_t *ids;
     int64_t n_ids, n_steps;
+    struct sc_source source; /* of an encoder */
     int64_t greedy[SC_REFERENCE_STEPS];
     struct {
         int64_t id;
@@ -18,7 +19,8 @@ struct sc_reference_prompt {
     } top[SC_REFERENCE_STEPS][SC_REFERENCE_TOP];
 };
 
-/* folder/reference.json, and folder/logits.npy: f32 [steps, vocabulary] of the first prompt. In the arena. */
+/* folder/reference.json; folder/logits.npy: f32 [steps, vocabulary] of the first prompt; and for encoders of sound
+ * folder/features.npy: f32 [prompts, bands, frames]. In the arena. */
 struct sc_reference {
     int n_prompts;
     struct sc_reference_prompt *prompts;

@@ -94,8 +94,10 @@ static void wrong_configs_are_refused(void **state)
     assert_fails(SC_IO, "preprocessor_config.json", read_config(NULL, &options));
     assert_fails(SC_BAD_INPUT, "preprocessor_config.json:1:", read_config("{", &options));
     assert_fails(SC_BAD_MODEL, "'feature_size' is missing", read_config("{}", &options));
-    assert_fails(SC_BAD_MODEL, "'feature_size' is none, want", read_config(CONFIG("\"80\"", "\"n_samples\": 1"), &options));
-    assert_fails(SC_BAD_MODEL, "'feature_size' is 0, want 1 to", read_config(CONFIG("0", "\"n_samples\": 1"), &options));
+    assert_fails(
+        SC_BAD_MODEL, "'feature_size' is none, want", read_config(CONFIG("\"80\"", "\"n_samples\": 1"), &options));
+    assert_fails(
+        SC_BAD_MODEL, "'feature_size' is 0, want 1 to", read_config(CONFIG("0", "\"n_samples\": 1"), &options));
     assert_fails(SC_BAD_MODEL, "'chunk_length' is missing", read_config(CONFIG("80", "\"x\": 1"), &options));
     assert_fails(SC_BAD_MODEL, "300 samples in all", read_config(CONFIG("80", "\"n_samples\": 300"), &options));
     assert_fails(SC_UNSUPPORTED, "'dither' is not 0",

@@ -55,7 +55,8 @@ static void ids_indices_and_lengths_follow_the_position(void **state)
     assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 4, 8, &f.feeds));
     const int64_t tokens[] = {7, 1, 5};
     for (int64_t pos = 0; pos <= 5; pos += 5) {
-        const struct sc_value *const *fed = sc_feeds_make(f.feeds, &(struct sc_row){.n_new = 3, .pos = pos}, 1, tokens);
+        const struct sc_value *const *fed =
+            sc_feeds_make(f.feeds, &(struct sc_row){.n_new = 3, .pos = pos}, 1, tokens, 0);
         expect(fed[input(&f, "input_ids")], SC_I64, tokens, 2, (const int64_t[]){1, 3});
         expect(fed[input(&f, "write_indices")], SC_I64, (const int64_t[]){pos}, 1, (const int64_t[]){1});
         expect(fed[input(&f, "nonpad_kv_seqlen")], SC_I64, (const int64_t[]){pos + 3}, 1, (const int64_t[]){1});
@@ -81,7 +82,7 @@ static void masks_cover_past_and_new_tokens(void **state)
     f.model->graph->values[f.model->graph->inputs[input(&f, "attention_mask")]].fact.type = SC_I32;
     assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 4, 8, &f.feeds));
     const int64_t tokens[] = {7, 1}, ones[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const struct sc_value *const *fed = sc_feeds_make(f.feeds, &(struct sc_row){.n_new = 2, .pos = 6}, 1, tokens);
+    const struct sc_value *const *fed = sc_feeds_make(f.feeds, &(struct sc_row){.n_new = 2, .pos = 6}, 1, tokens, 0);
     expect(fed[input(&f, "attention_mask")], SC_I32, ones, 2, (const int64_t[]){1, 8});
     expect(fed[input(&f, "position_ids")], SC_I64, (const int64_t[]){6, 7}, 2, (const int64_t[]){1, 2});
     close_fixture(&f);
@@ -95,7 +96,7 @@ static void rows_have_positions_of_their_own(void **state)
     assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 6, 8, &f.feeds));
     const struct sc_row rows[] = {{.n_new = 2, .pos = 5}, {.n_new = 2, .pos = 0}, {.n_new = 2, .pos = 3}};
     const int64_t tokens[] = {7, 1, 5, 6, 2, 3};
-    const struct sc_value *const *fed = sc_feeds_make(f.feeds, rows, 3, tokens);
+    const struct sc_value *const *fed = sc_feeds_make(f.feeds, rows, 3, tokens, 0);
     expect(fed[input(&f, "input_ids")], SC_I64, tokens, 2, (const int64_t[]){3, 2});
     expect(fed[input(&f, "write_indices")], SC_I64, (const int64_t[]){5, 0, 3}, 1, (const int64_t[]){3});
     expect(fed[input(&f, "nonpad_kv_seqlen")], SC_I64, (const int64_t[]){7, 2, 5}, 1, (const int64_t[]){3});
@@ -104,7 +105,7 @@ static void rows_have_positions_of_their_own(void **state)
     rename_input(&f, "write_indices", "attention_mask");
     rename_input(&f, "nonpad_kv_seqlen", "position_ids");
     assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 6, 8, &f.feeds));
-    fed = sc_feeds_make(f.feeds, rows, 3, tokens);
+    fed = sc_feeds_make(f.feeds, rows, 3, tokens, 0);
     assert_null(fed[input(&f, "attention_mask")]); /* rows of different lengths have no mask in common */
     expect(fed[input(&f, "position_ids")], SC_I64, (const int64_t[]){5, 6, 0, 1, 3, 4}, 2, (const int64_t[]){3, 2});
     close_fixture(&f);

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What stands beside the files of an encoder and its decoder, and what ONNX Runtime makes of them.
+
+usage: make_together.py       needs onnxruntime and numpy (./dev venv)
+
+For each family of ../models with an encoder: a tokenizer of single letters, the configs that transformers writes, and as
+decoder_test reads them reference.json and logits.npy: per prompt the source's ids (or the place of its features in
+features.npy), the ids that the decoder begins with, its greedy tokens and the largest logits of every step;
+read.txt and heard.txt: greedy texts of a line and of a sound, with what the configs force and forbid. The files run as
+Optimum runs them: the encoder, the decoder without a past once, then with it.
+"""
+import json
+import pathlib
+import sys
+
+import numpy as np
+import onnxruntime
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "data"))
+import make_sounds  # noqa: E402
+
+MODELS = HERE.parent / "models"
+LETTERS = "Ġabcdefghijklmnopqrstuvwxyz.,!?'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+FAMILIES = {  # files, steps, what config.json says beside the start
+    "t5": ("t5_optimum15", 120, {"is_encoder_decoder": True, "decoder_start_token_id": 0, "eos_token_id": 1}),
+    "bart": ("bart_optimum17", 50, {"is_encoder_decoder": True, "decoder_start_token_id": 1, "eos_token_id": 1,
+                                    "max_position_embeddings": 64, "forced_bos_token_id": 7}),
+    "whisper": ("whisper_optimum14", 26, {"is_encoder_decoder": True, "decoder_start_token_id": 2, "eos_token_id": 1,
+                                          "max_target_positions": 32}),
+}
+SPEECH = {  # of Whisper's generation_config.json
+    "decoder_start_token_id": 2, "eos_token_id": 1, "lang_to_id": {"<|en|>": 3, "<|fr|>": 4},
+    "task_to_id": {"transcribe": 5, "translate": 6}, "no_timestamps_token_id": 7, "suppress_tokens": [5, 6, 56, *range(77, 96)],
+    "begin_suppress_tokens": [0, 1, 40], "forced_decoder_ids": [[1, None], [2, 5]], "is_multilingual": True,
+}
+EXTRACTOR = {"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": 16, "sampling_rate": 16000,
+             "hop_length": 160, "n_fft": 400, "n_samples": 7680, "nb_max_frames": 48}
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+class Together:
+    def __init__(self, files):
+        part = {name: session(MODELS / f"{files}_{name}/model.onnx") for name in ("encoder", "decoder", "decoder_with_past")}
+        self.encoder, self.first, self.rest = part.values()
+
+    def encode(self, source):
+        made = {"input_ids": source, "attention_mask": np.ones(source.shape, np.int64), "input_features": source}
+        return self.encoder.run(None, {i.name: made[i.name] for i in self.encoder.get_inputs()})[0]
+
+    def rows(self, source, prompt, steps, forbidden=(), not_first=()):
+        hidden = self.encode(source)
+        states, ids, rows = {}, list(prompt), []
+        for step in range(steps):
+            decoder = self.rest if step else self.first
+            made = states | {"input_ids": np.array([ids]), "encoder_hidden_states": hidden,
+                             "encoder_attention_mask": np.ones(hidden.shape[:2], np.int64)}
+            result = dict(zip([o.name for o in decoder.get_outputs()],
+                              decoder.run(None, {i.name: made[i.name] for i in decoder.get_inputs()})))
+            states |= {name.replace("present", "past_key_values"): value for name, value in result.items()
+                       if name.startswith("present")}
+            row = result["logits"][0, -1].copy()
+            rows.append(row.copy())
+            row[list(forbidden) + (list(not_first) if step == 0 else [])] = -np.inf
+            ids = [int(row.argmax())]
+        return np.stack(rows)
+
+
+def tokenizer():
+    special = ["<pad>", "</s>", "<|start|>", "<|en|>", "<|fr|>", "<|transcribe|>", "<|translate|>", "<|notimestamps|>"]
+    vocabulary = {word: index for index, word in enumerate(special + list(LETTERS))}
+    added = [{"id": vocabulary[word], "content": word, "single_word": False, "lstrip": False, "rstrip": False,
+              "normalized": False, "special": True} for word in special]
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    return vocabulary, {"version": "1.0", "added_tokens": added, "normalizer": None, "pre_tokenizer": level,
+                        "post_processor": None, "decoder": level,
+                        "model": {"type": "BPE", "unk_token": None, "vocab": vocabulary, "merges": []}}
+
+
+def write(folder, name, content):
+    (folder / name).write_text(json.dumps(content, separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
+def features(random, n):
+    return (random.integers(-64, 64, (n, 16, 48)) / 32).astype(np.float32)
+
+
+def greedy(rows, forbidden, not_first):
+    rows = rows.copy()
+    rows[:, forbidden] = -np.inf
+    rows[0, not_first] = -np.inf
+    return rows.argmax(1).tolist()
+
+
+def hear(folder, models):
+    """The text of tone.wav: heard.txt has its ids for the default, and then French and translated."""
+    write(folder, "generation_config.json", SPEECH)
+    write(folder, "preprocessor_config.json", EXTRACTOR)
+    mel = make_sounds.spectrogram(make_sounds.tone(6000) / 32768, 16, 7680)[None]
+    lines = []
+    for words in ([3, 5], [4, 6]):
+        rows = models.rows(mel, [2, *words, 7], 20, SPEECH["suppress_tokens"], SPEECH["begin_suppress_tokens"])
+        lines.append(json.dumps(greedy(rows, SPEECH["suppress_tokens"], SPEECH["begin_suppress_tokens"])))
+    (folder / "heard.txt").write_text("\n".join(lines) + "\n")
+
+
+def read(folder, models, config):
+    """The text of a line, as ids in read.txt."""
+    vocabulary = tokenizer()[0]
+    ids = [vocabulary["Ġ" if letter == " " else letter] for letter in "hello, world"]
+    begin = [config[name] for name in ("decoder_start_token_id", "forced_bos_token_id") if name in config]
+    (folder / "read.txt").write_text(json.dumps(greedy(models.rows(np.array([ids]), begin, 20), [], [])) + "\n")
+
+
+def make(family, files, steps, config):
+    folder = HERE / family
+    folder.mkdir(exist_ok=True)
+    random = np.random.default_rng(31)
+    models = Together(files)
+    write(folder, "tokenizer.json", tokenizer()[1])
+    write(folder, "config.json", config)
+    prompts, sounds = [], features(random, 4)
+    if family == "whisper":
+        np.save(folder / "features.npy", sounds)
+        hear(folder, models)
+    else:
+        read(folder, models, config)
+    for p in range(4):
+        source = random.integers(0, 96, 3 + 5 * p).tolist()
+        ids = [config["decoder_start_token_id"]] + random.integers(0, 96, p).tolist()
+        given = sounds[p:p + 1] if family == "whisper" else np.array([source])
+        rows = models.rows(given, ids, steps)
+        top = np.argsort(-rows, axis=1, kind="stable")[:, :5]
+        prompts.append({"ids": ids, "greedy": top[:, 0].tolist(),
+                        "top5": [[[int(i), round(float(row[i]), 6)] for i in best] for row, best in zip(rows, top)]})
+        prompts[-1] |= {"features": p} if family == "whisper" else {"source": source}
+        if p == 0:
+            np.save(folder / "logits.npy", rows)
+    write(folder, "reference.json", prompts)
+
+
+def main():
+    for family, rest in FAMILIES.items():
+        make(family, *rest)
+
+
+if __name__ == "__main__":
+    main()
