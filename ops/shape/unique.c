@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Unique: slices are sorted by a stable merge sort of their numbers, so that equal ones stand together in the order of
- * their occurrence. */
+ * Unique: the places of slices are sorted by a stable sort, so that equal ones stand together in the order of their
+ * occurrence. Single numbers become keys of 64 bits, which are sorted by their digits; other slices are merged. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/shape/element.h"
 #include "ops/shape/shape.h"
+#include "tensor/convert.h"
+
+#define TILE 256
+#define DIGITS 8 /* bytes of a key */
 
 struct params {
     bool flat; /* no axis: elements of the flattened input */
@@ -56,7 +61,7 @@ struct slices {
     int64_t outer, n, inner;
 };
 
-static int order(const struct slices *s, int64_t a, int64_t b)
+static int compare(const struct slices *s, int64_t a, int64_t b)
 {
     for (int64_t o = 0; o < s->outer; o++) {
         for (int64_t i = 0; i < s->inner; i++) {
@@ -75,7 +80,7 @@ static void merge(const struct slices *s, const int64_t *from, int64_t *to, int6
     int64_t a = first;
     int64_t b = middle;
     for (int64_t i = first; i < end; i++) {
-        const bool left = a < middle && (b >= end || order(s, from[a], from[b]) <= 0);
+        const bool left = a < middle && (b >= end || compare(s, from[a], from[b]) <= 0);
         to[i] = left ? from[a++] : from[b++];
     }
 }
@@ -99,6 +104,113 @@ static int64_t *sort(const struct slices *s, int64_t *list, int64_t *room)
     return list;
 }
 
+/* Keys have the order of their numbers; zeros have one key, what is no number has one above all. */
+struct keyed {
+    uint64_t key;
+    int64_t at;
+};
+
+static uint64_t key_of_double(double x)
+{
+    uint64_t bits;
+    x = x == 0.0 ? 0.0 : x;
+    memcpy(&bits, &x, sizeof bits);
+    return isnan(x) ? UINT64_MAX : bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+/* Returns the smallest key. */
+static uint64_t make_keys(const struct slices *s, struct keyed *list)
+{
+    const bool is_float = sc_type_is_float(s->type) || !(sc_type_is_int(s->type) || s->type == SC_BOOL);
+    union {
+        double f[TILE];
+        uint64_t u[TILE];
+    } tile;
+    uint64_t least = UINT64_MAX;
+    for (int64_t at = 0; at < s->n; at += TILE) {
+        const int64_t n = s->n - at < TILE ? s->n - at : TILE;
+        const enum sc_type hub = is_float ? SC_F64 : s->type == SC_U64 ? SC_U64 : SC_I64;
+        sc_convert(s->type, sc_const_at(s->data, at, s->bytes), hub, &tile, n, 0);
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t whole = hub == SC_I64 ? tile.u[i] ^ (uint64_t)1 << 63 : tile.u[i];
+            const uint64_t key = is_float ? key_of_double(tile.f[i]) : whole;
+            list[at + i] = (struct keyed){key, at + i};
+            least = key < least ? key : least;
+        }
+    }
+    return least;
+}
+
+/* By one digit after the other, the lowest first; one that all share is passed over. Returns where they lie. */
+static struct keyed *sort_keys(int64_t n, uint64_t least, struct keyed *list, struct keyed *room)
+{
+    int64_t counts[DIGITS][256] = {{0}};
+    for (int64_t i = 0; i < n; i++) {
+        list[i].key -= least;
+        for (int d = 0; d < DIGITS; d++) {
+            counts[d][list[i].key >> 8 * d & 255]++;
+        }
+    }
+    for (int d = 0; d < DIGITS; d++) {
+        if (counts[d][list[0].key >> 8 * d & 255] == n) {
+            continue;
+        }
+        int64_t next = 0;
+        for (int k = 0; k < 256; k++) {
+            const int64_t count = counts[d][k];
+            counts[d][k] = next;
+            next += count;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            room[counts[d][list[i].key >> 8 * d & 255]++] = list[i];
+        }
+        struct keyed *swap = list;
+        list = room;
+        room = swap;
+    }
+    return list;
+}
+
+/* Sorted places, and where a group begins among them. */
+struct order {
+    int64_t *places;
+    bool *begins;
+};
+
+static enum sc_status order_numbers(const struct slices *s, struct sc_arena *arena, struct order *o)
+{
+    struct keyed *list = sc_arena_array(arena, (size_t)s->n * 2, sizeof *list);
+    if (!list) {
+        return SC_NO_MEMORY;
+    }
+    const uint64_t least = make_keys(s, list);
+    const struct keyed *sorted = s->n > 0 ? sort_keys(s->n, least, list, list + s->n) : list;
+    for (int64_t i = 0; i < s->n; i++) {
+        o->places[i] = sorted[i].at;
+        o->begins[i] = i == 0 || sorted[i - 1].key != sorted[i].key;
+    }
+    return SC_OK;
+}
+
+static enum sc_status order_slices(const struct slices *s, struct sc_arena *arena, struct order *o)
+{
+    if (s->outer == 1 && s->inner == 1 && sc_convertible(s->type)) {
+        return order_numbers(s, arena, o);
+    }
+    int64_t *room = sc_arena_array(arena, (size_t)s->n, sizeof *room);
+    if (!room) {
+        return SC_NO_MEMORY;
+    }
+    const int64_t *sorted = sort(s, o->places, room);
+    for (int64_t i = 0; i < s->n; i++) {
+        o->begins[i] = i == 0 || compare(s, sorted[i - 1], sorted[i]) != 0;
+    }
+    if (sorted != o->places) {
+        memcpy(o->places, sorted, (size_t)s->n * sizeof *sorted);
+    }
+    return SC_OK;
+}
+
 /* Results, one entry per group except inverse: one per slice. */
 struct groups {
     int64_t n;
@@ -106,15 +218,15 @@ struct groups {
 };
 
 /* Groups in sorted order; then, for sorted = 0, renumbered by first occurrence. */
-static void find_groups(const struct slices *s, const int64_t *sorted, bool by_value, int64_t *room, struct groups *g)
+static void find_groups(const struct slices *s, const struct order *o, bool by_value, int64_t *room, struct groups *g)
 {
     g->n = 0;
     for (int64_t i = 0; i < s->n; i++) {
-        if (i == 0 || order(s, sorted[i - 1], sorted[i]) != 0) {
-            g->first[g->n] = sorted[i];
+        if (o->begins[i]) {
+            g->first[g->n] = o->places[i];
             g->count[g->n++] = 0;
         }
-        g->inverse[sorted[i]] = g->n - 1;
+        g->inverse[o->places[i]] = g->n - 1;
         g->count[g->n - 1]++;
     }
     if (by_value) {
@@ -194,17 +306,15 @@ static enum sc_status exec_unique(const struct sc_call *call)
         s.n = in->dims[axis];
         s.inner = sc_dims_product(in->dims, axis + 1, in->rank);
     }
-    int64_t *room = sc_arena_array(call->arena, (size_t)s.n * 5, sizeof(*room));
-    if (!room) {
+    int64_t *lists = sc_arena_array(call->arena, (size_t)s.n * 6, sizeof *lists);
+    bool *begins = sc_arena_array(call->arena, (size_t)s.n, sizeof *begins);
+    if (!lists || !begins) {
         return SC_NO_MEMORY;
     }
-    struct groups g = {.first = room + 2 * s.n, .inverse = room + 3 * s.n, .count = room + 4 * s.n};
-    const int64_t *sorted = sort(&s, room, room + s.n);
-    int64_t *spare = sc_arena_array(call->arena, (size_t)s.n * 2, sizeof(*spare));
-    if (!spare) {
-        return SC_NO_MEMORY;
-    }
-    find_groups(&s, sorted, p->sorted != 0, spare, &g);
+    struct order o = {.places = lists, .begins = begins};
+    struct groups g = {.first = lists + s.n, .inverse = lists + 2 * s.n, .count = lists + 3 * s.n};
+    SC_TRY(order_slices(&s, call->arena, &o));
+    find_groups(&s, &o, p->sorted != 0, lists + 4 * s.n, &g);
     SC_TRY(put_slices(call, &s, &g, axis));
     SC_TRY(put_list(call, 1, g.first, g.n));
     SC_TRY(put_list(call, 2, g.inverse, s.n));
