@@ -40,8 +40,26 @@ class Recorder:
         return outputs
 
 
+def map_proto(value, name, kind):
+    """Of {key: number of the numpy type `kind`, or text}. The package's own helper takes no strings as values."""
+    proto = onnx.MapProto(name=name, key_type=TensorProto.INT64)
+    for key, each in value.items():
+        if isinstance(key, str):
+            proto.key_type = TensorProto.STRING
+            proto.string_keys.append(key.encode())
+        else:
+            proto.keys.append(key)
+        proto.values.tensor_values.append(numpy_helper.from_array(np.asarray(each, kind)))
+    proto.values.elem_type = onnx.SequenceProto.TENSOR
+    return proto
+
+
 def write(path, value, name):
-    """Arrays, and lists of arrays: sequences. Texts of any numpy type are strings."""
+    """Arrays, and lists: sequences, of arrays or of maps to f32. Texts of any numpy type are strings."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        maps = [map_proto(each, "", np.float32) for each in value]
+        path.write_bytes(onnx.SequenceProto(name=name, elem_type=onnx.SequenceProto.MAP, map_values=maps).SerializeToString())
+        return
     if isinstance(value, list):
         path.write_bytes(numpy_helper.from_list(value, name).SerializeToString())
         return

@@ -8,6 +8,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import references
 import schema
 from draw import EMPTY
 
@@ -24,21 +25,6 @@ def constant(name, value):
     return numpy_helper.from_array(np.asarray(value), name)
 
 
-def map_proto(value, name, type_name):
-    """Of {key: value}. The package's own helper takes no strings as values."""
-    kind = schema.numpy_type(schema.base(type_name))
-    proto = onnx.MapProto(name=name, key_type=onnx.TensorProto.INT64)
-    for key, each in value.items():
-        if isinstance(key, str):
-            proto.key_type = onnx.TensorProto.STRING
-            proto.string_keys.append(key.encode())
-        else:
-            proto.keys.append(key)
-        proto.values.tensor_values.append(constant("", np.asarray(each, kind)))
-    proto.values.elem_type = onnx.SequenceProto.TENSOR
-    return proto
-
-
 def proto_of(value, name, type_name):
     """A value as files hold it; without one, an empty optional."""
     if type_name.startswith("optional("):
@@ -46,9 +32,9 @@ def proto_of(value, name, type_name):
         kind = "SEQUENCE" if schema.inner(type_name).startswith("seq(") else "TENSOR"
         return numpy_helper.from_optional(value, name, onnx.OptionalProto.DataType.Value(kind))
     if isinstance(value, dict):
-        return map_proto(value, name, type_name)
+        return references.map_proto(value, name, schema.numpy_type(schema.base(type_name)))
     if type_name.startswith("seq(map("):
-        maps = [map_proto(each, "", type_name) for each in value]
+        maps = [references.map_proto(each, "", schema.numpy_type(schema.base(type_name))) for each in value]
         return onnx.SequenceProto(name=name, elem_type=onnx.SequenceProto.MAP, map_values=maps)
     return numpy_helper.from_list(value, name) if isinstance(value, list) else constant(name, value)
 

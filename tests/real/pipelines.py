@@ -12,7 +12,8 @@ from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (AdaBoostClassifier, ExtraTreesRegressor, GradientBoostingClassifier, GradientBoostingRegressor,
-                              HistGradientBoostingRegressor, IsolationForest, RandomForestClassifier, VotingClassifier)
+                              HistGradientBoostingClassifier, HistGradientBoostingRegressor, IsolationForest,
+                              RandomForestClassifier, VotingClassifier)
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.impute import SimpleImputer
@@ -29,9 +30,10 @@ from sklearn.tree import DecisionTreeClassifier
 ROWS = [1, 7, 40]  # of each data set
 
 
-def converted(estimator, types):
+def converted(estimator, types, maps=False):
+    """With maps a classifier ends as skl2onnx has it by itself: in a sequence of maps from class to probability."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    options = {id(last): {"zipmap": False}} if is_classifier(last) else None
+    options = {id(last): {"zipmap": False}} if is_classifier(last) and not maps else None
     return to_onnx(estimator, initial_types=types, target_opset={"": 19, "ai.onnx.ml": 3}, options=options)
 
 
@@ -41,15 +43,17 @@ def parts(*columns):
     return [[column[end - rows:end] for column in columns] for rows, end in zip(ROWS, ends)]
 
 
-def numbers(load, estimator, names=False):
-    """An estimator on one input of numbers."""
+def numbers(load, estimator, names=False, gaps=False, maps=False):
+    """An estimator on one input of numbers; some are missing when there are gaps."""
     data = load()
     order = np.random.default_rng(3).permutation(len(data.data))
     x, y = data.data[order].astype(np.float32), data.target[order]
+    if gaps:
+        x[np.random.default_rng(4).random(x.shape) < 0.1] = np.nan
     if names:
         y = np.array(data.target_names, dtype=object)[y]
     estimator.fit(x[60:], y[60:])
-    return converted(estimator, [("x", FloatTensorType([None, x.shape[1]]))]), [{"x": part} for [part] in parts(x[:60])]
+    return converted(estimator, [("x", FloatTensorType([None, x.shape[1]]))], maps), [{"x": part} for [part] in parts(x[:60])]
 
 
 SUBJECTS = {
@@ -105,6 +109,10 @@ def ordinal():
     return converted(pipeline, [("words", StringTensorType([None, 3]))]), [{"words": part} for [part] in parts(words[:60])]
 
 
+def bins(kind):
+    return make_pipeline(StandardScaler(), kind(max_iter=12, max_leaf_nodes=8, random_state=0))
+
+
 IRIS, WINE, DIGITS = datasets.load_iris, datasets.load_wine, datasets.load_digits
 CANCER, DIABETES = datasets.load_breast_cancer, datasets.load_diabetes
 SEED = dict(random_state=0)
@@ -116,6 +124,11 @@ PIPELINES = {
     "boosting": lambda: numbers(CANCER, GradientBoostingClassifier(n_estimators=20, **SEED)),
     "boosting_classes": lambda: numbers(WINE, GradientBoostingClassifier(n_estimators=10, **SEED), names=True),
     "boosting_regressor": lambda: numbers(DIABETES, GradientBoostingRegressor(n_estimators=20, **SEED)),
+    "boosting_bins": lambda: numbers(CANCER, bins(HistGradientBoostingClassifier), gaps=True),
+    "boosting_bins_classes": lambda: numbers(WINE, bins(HistGradientBoostingClassifier), names=True, gaps=True, maps=True),
+    "boosting_bins_regressor": lambda: numbers(DIABETES, bins(HistGradientBoostingRegressor)),
+    "maps": lambda: numbers(WINE, make_pipeline(StandardScaler(), LogisticRegression()), maps=True),
+    "maps_names": lambda: numbers(IRIS, RandomForestClassifier(6, max_depth=3, **SEED), names=True, maps=True),
     "boosting_ada": lambda: numbers(IRIS, AdaBoostClassifier(n_estimators=8, **SEED)),
     "svm": lambda: numbers(WINE, make_pipeline(StandardScaler(), SVC(probability=True, **SEED)), names=True),
     "svm_two": lambda: numbers(CANCER, make_pipeline(StandardScaler(), SVC(kernel="poly", degree=2, probability=True, **SEED))),

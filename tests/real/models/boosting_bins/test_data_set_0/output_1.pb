@@ -1,0 +1,1 @@
+BprobabilitiesJHfê=7³b?

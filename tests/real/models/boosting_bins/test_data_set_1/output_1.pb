@@ -1,0 +1,1 @@
+BprobabilitiesJ8¢«R?xQ5>¢·Q?x!9>Ð¿Ý=Hd?>œ¸[?Ð¿Ý=Hd?C‹P?ôÒ=>xÉv>¢MB?

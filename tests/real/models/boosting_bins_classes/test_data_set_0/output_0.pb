@@ -1,0 +1,1 @@
+2class_1Boutput_label

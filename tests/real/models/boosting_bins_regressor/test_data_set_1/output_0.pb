@@ -1,0 +1,1 @@
+BvariableJÈÓBCbCA&C€	+CŒÓCÙéøB
