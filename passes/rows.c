@@ -306,6 +306,18 @@ static struct place of_product(const struct walk *w, const struct sc_node *node)
                                                                                          : mixed;
 }
 
+static struct place of_fused_product(const struct walk *w, const struct sc_node *node)
+{
+    static const char *const turns[] = {"transA", "transBatchA", "transBatchB"};
+    for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++) {
+        int64_t turned;
+        if (sc_node_int(node, turns[i], 0, &turned) != SC_OK || turned) {
+            return mixed;
+        }
+    }
+    return of_product(w, node);
+}
+
 static struct place of_gemm(const struct walk *w, const struct sc_node *node)
 {
     const struct place a = place_in(w, node, 0), c = place_in(w, node, 2);
@@ -390,10 +402,11 @@ static const struct {
     {"", "SimplifiedLayerNormalization", of_last_axis}, {"", "Slice", of_slice}, {"", "Softmax", of_last_axis},
     {"", "Split", of_last_axis}, {"", "Squeeze", of_reshape}, {"", "TensorScatter", of_rows_first},
     {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape}, {"com.microsoft", "Attention", of_joint_attention},
-    {"com.microsoft", "EmbedLayerNormalization", of_embeddings}, {"com.microsoft", "GatherBlockQuantized", of_gather},
-    {"com.microsoft", "GroupQueryAttention", of_group_query}, {"com.microsoft", "MatMulNBits", of_last_axis},
-    {"com.microsoft", "MoE", of_rows_first}, {"com.microsoft", "QMoE", of_rows_first},
-    {"com.microsoft", "RotaryEmbedding", of_rotation}, {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
+    {"com.microsoft", "EmbedLayerNormalization", of_embeddings}, {"com.microsoft", "FusedMatMul", of_fused_product},
+    {"com.microsoft", "GatherBlockQuantized", of_gather}, {"com.microsoft", "GroupQueryAttention", of_group_query},
+    {"com.microsoft", "MatMulNBits", of_last_axis}, {"com.microsoft", "MoE", of_rows_first},
+    {"com.microsoft", "QMoE", of_rows_first}, {"com.microsoft", "RotaryEmbedding", of_rotation},
+    {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
     {"com.microsoft", "SkipLayerNormalization", of_rows_first},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", of_rows_first}};
 

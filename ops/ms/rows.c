@@ -7,6 +7,7 @@ static const struct sc_family_entry entries[] = {
     {"BiasGelu", sc_ops_ms_gelu},
     {"EmbedLayerNormalization", sc_ops_ms_skip_norm},
     {"FastGelu", sc_ops_ms_gelu},
+    {"FusedMatMul", sc_ops_ms_fused_matmul},
     {"Gelu", sc_ops_ms_gelu},
     {"GroupQueryAttention", sc_ops_ms_group_query},
     {"MoE", sc_ops_ms_moe},

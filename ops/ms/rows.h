@@ -6,6 +6,7 @@
 #include "ops/families.h"
 
 extern const struct sc_op sc_ops_ms_attention[];
+extern const struct sc_op sc_ops_ms_fused_matmul[];
 extern const struct sc_op sc_ops_ms_gelu[];
 extern const struct sc_op sc_ops_ms_group_query[];
 extern const struct sc_op sc_ops_ms_moe[];

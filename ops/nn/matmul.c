@@ -75,9 +75,8 @@ static void b_dims(int rank, const int64_t *dims, int64_t *K, int64_t *N, int64_
     *matrices = rank > 2 ? sc_dims_product(dims, 0, rank - 2) : 1;
 }
 
-static enum sc_status prepare_matmul(struct sc_prepare *prepare)
+enum sc_status sc_matmul_prepare(struct sc_prepare *prepare, const struct sc_fact *b)
 {
-    const struct sc_fact *b = prepare->in[1];
     int64_t K = -1;
     int64_t N = -1;
     int64_t matrices = 1;
@@ -93,21 +92,41 @@ static enum sc_status prepare_matmul(struct sc_prepare *prepare)
     return SC_OK;
 }
 
-static void pack_matmul(const struct sc_pack *pack)
+static enum sc_status prepare_matmul(struct sc_prepare *prepare)
 {
-    const struct sc_tensor *w = pack->weight;
+    return sc_matmul_prepare(prepare, prepare->in[1]);
+}
+
+/* Elements from the first matrix to another. */
+static int64_t matrix_offset(const struct sc_tensor *w, int64_t index)
+{
+    int64_t offset = 0;
+    for (int d = w->rank - 3; d >= 0; d--) {
+        offset += index % w->dims[d] * w->strides[d];
+        index /= w->dims[d];
+    }
+    return offset;
+}
+
+void sc_matmul_pack(const struct sc_pack *pack, const struct sc_tensor *w)
+{
     int64_t K, N, matrices;
     b_dims(w->rank, w->dims, &K, &N, &matrices);
     for (int64_t i = 0; i < matrices; i++) {
         const struct sc_gemm_b b = {.type = w->type,
             .K = K,
             .N = N,
-            .data = (const char *)w->data + (size_t)(i * K * N) * sc_type_bytes(w->type),
-            .row_stride = N,
-            .column_stride = 1};
+            .data = (const char *)w->data + matrix_offset(w, i) * (int64_t)sc_type_bytes(w->type),
+            .row_stride = w->strides[w->rank > 1 ? w->rank - 2 : 0],
+            .column_stride = w->rank > 1 ? w->strides[w->rank - 1] : 1};
         sc_gemm_pack(pack->prepare->kernels, pack->team, &b,
             (char *)pack->packed + (size_t)i * sc_gemm_packed_bytes(w->type, K, N));
     }
+}
+
+static void pack_matmul(const struct sc_pack *pack)
+{
+    sc_matmul_pack(pack, pack->weight);
 }
 
 /* The call as a list of products. Strides of batch axes are in matrices for A and packed B, in elements for B. */
@@ -233,7 +252,7 @@ void sc_matmul_run(const struct sc_call *call)
     }
 }
 
-static void cost_matmul(const struct sc_infer *infer, struct sc_cost *cost)
+void sc_matmul_cost(const struct sc_infer *infer, struct sc_cost *cost)
 {
     const struct sc_fact *a = infer->in[0];
     const struct sc_fact *b = infer->in[1];
@@ -250,7 +269,7 @@ static void cost_matmul(const struct sc_infer *infer, struct sc_cost *cost)
     {                                                                                                                  \
         .domain = "", .name = "MatMul", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .strided = 2,           \
         .infer = sc_matmul_infer, .prepare = prepare_matmul, .pack = pack_matmul, .scratch = sc_matmul_scratch,        \
-        .run = sc_matmul_run, .cost = cost_matmul                                                                      \
+        .run = sc_matmul_run, .cost = sc_matmul_cost                                                                   \
     }
 
 const struct sc_op sc_ops_nn_matmul[] = {MATMUL(1), MATMUL(9), MATMUL(13), {.name = NULL}};

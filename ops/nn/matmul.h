@@ -9,5 +9,10 @@
 enum sc_status sc_matmul_infer(struct sc_infer *infer);
 size_t sc_matmul_scratch(const struct sc_call *call);
 void sc_matmul_run(const struct sc_call *call);
+void sc_matmul_cost(const struct sc_infer *infer, struct sc_cost *cost);
+
+/* b: B as it is multiplied; its content may have any strides. */
+enum sc_status sc_matmul_prepare(struct sc_prepare *prepare, const struct sc_fact *b);
+void sc_matmul_pack(const struct sc_pack *pack, const struct sc_tensor *b);
 
 #endif

@@ -332,6 +332,35 @@ for name, fixed in {"bias": dict(bias=True), "past": dict(past=5, outputs=3, uni
     case("half_multi_head_" + name, kind=np.float16, **fixed)(multi_head)
 
 
+def fused_product(random, a, b, constant=False, kind=np.float32, **attributes):
+    return "FusedMatMul", [f32(random, *a).astype(kind), f32(random, *b).astype(kind)], attributes, 1, (1,) if constant else ()
+
+
+for name, fixed in {
+    "plain": dict(a=(3, 5), b=(5, 4), alpha=0.125), "turned_b": dict(a=(2, 3, 7, 5), b=(2, 3, 6, 5), transB=1, alpha=0.5),
+    "turned_a": dict(a=(2, 5, 7), b=(2, 5, 6), transA=1), "both": dict(a=(5, 7), b=(6, 5), transA=1, transB=1, alpha=-2.0),
+    "batch_a": dict(a=(7, 2, 3, 5), b=(2, 3, 5, 6), transBatchA=1), "batch_b": dict(a=(2, 3, 7, 5), b=(5, 2, 3, 6), transBatchB=1),
+    "batch_both": dict(a=(7, 4, 5), b=(5, 4, 6), transBatchA=1, transBatchB=1),
+    "batch_turned_b": dict(a=(4, 7, 5), b=(6, 4, 5), transBatchB=1, transB=1),
+    "batch_turned_a": dict(a=(5, 4, 7), b=(4, 5, 6), transBatchA=1, transA=1),
+    "weight": dict(a=(2, 3, 5), b=(6, 5), transB=1, constant=True, alpha=0.25), "weights": dict(a=(3, 4, 5), b=(5, 3, 6), transBatchB=1, constant=True),
+    "vector": dict(a=(5,), b=(3, 6, 5), transA=1, transB=1), "vector_b": dict(a=(2, 5, 7), b=(5,), transA=1, transB=1),
+    "broadcast": dict(a=(2, 1, 7, 5), b=(3, 6, 5), transB=1), "double": dict(a=(2, 7, 5), b=(2, 6, 5), transB=1, alpha=0.1, kind=np.float64),
+}.items():
+    case("fused_product_" + name, **fixed)(fused_product)
+case("half_fused_product", a=(2, 3, 7, 5), b=(6, 5), constant=True, transB=1, alpha=0.5, kind=np.float16)(fused_product)
+
+
+def by_numpy(op, inputs, attributes):
+    a, b = (x.astype(float) for x in inputs)
+    a = np.swapaxes(a, -1, -2) if attributes.get("transA") else a
+    b = np.swapaxes(b, -1, -2) if attributes.get("transB") and b.ndim > 1 else b
+    return [(attributes.get("alpha", 1.0) * np.matmul(a, b)).astype(inputs[0].dtype)]
+
+
+RULES.update(fused_product_vector_b=by_numpy,  # ONNX Runtime does not turn A there
+             half_fused_product=by_numpy)
+
 # Experts
 
 for name, fixed in {**microsoft_moe.RUN, **microsoft_moe.RULED}.items():
