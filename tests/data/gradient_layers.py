@@ -4,7 +4,7 @@ normalizations, losses and what else networks are made of, as gradients.py has i
 import numpy as np
 
 from gradients import f64, gradient_cases, gradient_of, read_by, save_rules, step_nodes
-from make_graphs import constant, node
+from graph_files import constant, node
 
 rng = np.random.default_rng(5)
 

@@ -8,7 +8,8 @@ from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper as nh
 
-from make_graphs import FOLDER, call, constant, f32, function, i64, ints, node, rng
+from function_graphs import call, function
+from graph_files import FOLDER, constant, f32, i64, ints, node, rng
 
 # Outputs "name" and "name/x" for each x that is read.
 # Inputs a [2,3], b [3], c [2,1], g [2,2,3], m [3,2], n [2,3] and v [3] are positive and below 1; e [2,3] has both signs.
@@ -110,9 +111,9 @@ def gradient_rules(name, known):
                constant("shape", [3, -1]), constant("wide", [2, 4]), constant("one", [1]), constant("three", [3]),
                constant("twice", [[0, 2], [2, -1]]), constant("at", [[0, 1, 1], [1, 1, 0]]), constant("repeats", [2, 2]),
                constant("low", -0.5, np.float64), constant("high", 0.5, np.float64),
-               constant("mask", [[True], [False]], np.bool_), constant("m3", rng.random((2, 3, 2)), np.float64)]
-    values = [np.abs(rng.random(shape) * 0.6 + 0.2) for shape in dims.values()]
-    values[3] *= np.where(rng.random((2, 3)) < 0.5, -1, 1)
+               constant("mask", [[True], [False]], np.bool_), constant("m3", rng().random((2, 3, 2)), np.float64)]
+    values = [np.abs(rng().random(shape) * 0.6 + 0.2) for shape in dims.values()]
+    values[3] *= np.where(rng().random((2, 3)) < 0.5, -1, 1)
     save_rules(name, nodes, dims, values, known, outs, weights, 18)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decoders of one layer whose attention is written in parts, each with another kind of mask."""
-import make_graphs
 import numpy as np
 from onnx import TensorProto as T
+from onnx import helper as h
 
-from make_graphs import constant, f32, i64, ints, node, save
+from graph_files import constant, f32, i64, ints, node, save
 
 HEADS, WIDTH, VOCABULARY, ROWS = 2, 2, 8, 128
 LOWEST = np.finfo(np.float32).min
@@ -147,7 +147,6 @@ ALIBI = [
 
 
 def masks():
-    make_graphs.rng = np.random.default_rng(3)
     decoder("masks_window", [
         node("order = LessOrEqual keys queries"), node("from = Sub queries scalar_three"), node("near = Greater keys from"),
         node("visible = And near order"), node("bias = Where visible nothing gone"), node("masked = Add scores bias")],
@@ -171,7 +170,7 @@ def masks():
     decoder("masks_length", CAUSAL, causal, positions=[
         node("at.f = Cast query_line.first", to=T.FLOAT), node("at.eighth = Mul at.f eighth"),
         node("at.row = Unsqueeze at.eighth last"), node("x = Add tokens at.row")], front=FIRST)
-    operator = make_graphs.h.make_node(
+    operator = h.make_node(
         "MultiHeadAttention", ["q.rows", "k.rows", "v.rows", "", "given", "bias", "past_key_values.0.key", "past_key_values.0.value"],
         ["z", "present.0.key", "present.0.value"], domain="com.microsoft", num_heads=HEADS, scale=1.0)
     decoder("masks_operator", [*MULTI, operator], causal, domains=["com.microsoft"])
