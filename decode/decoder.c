@@ -154,6 +154,13 @@ static bool takes_one_token(const struct sc_graph *graph)
     return one;
 }
 
+/* Planned for a step of decoding far into the context: that is where a decoder spends its time. */
+static int64_t expected_past(const struct sc_decoder_options *options)
+{
+    const int64_t depth = options->depth < options->context ? options->depth : options->context;
+    return depth + (options->context - depth) / 2;
+}
+
 static enum sc_status prepare(struct sc_decoder *decoder)
 {
     const struct sc_graph *graph = decoder->model->graph;
@@ -187,8 +194,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     const int64_t most = decoder->options.chunk > SC_WIRE_ROWS ? decoder->options.chunk : SC_WIRE_ROWS;
     SC_TRY(sc_feeds_create(graph, decoder->n_pairs, decoder->pairs, most, decoder->options.context, &decoder->feeds));
     SC_TRY(sc_source_feeds_create(graph, decoder->options.context, &decoder->source));
-    /* planned for a step of decoding far into the context: that is where a decoder spends its time */
-    sc_feeds_facts(decoder->feeds, 1, decoder->options.context / 2, decoder->facts);
+    sc_feeds_facts(decoder->feeds, 1, expected_past(&decoder->options), decoder->facts);
     return decoder->options.check ? decoder->options.check(decoder->options.check_arg, decoder) : SC_OK;
 }
 
@@ -206,6 +212,7 @@ enum sc_status sc_decoder_open(
     if (status == SC_OK) {
         struct sc_session_options session = options->session;
         session.context = decoder->options.context;
+        session.past = expected_past(&decoder->options) + 1;
         session.n_pairs = decoder->n_pairs;
         session.pairs = decoder->pairs;
         session.input_facts = decoder->facts;

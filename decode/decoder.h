@@ -15,6 +15,7 @@ struct sc_decoder;
 struct sc_decoder_options {
     struct sc_session_options session; /* pairs, input_facts, context and tail are the decoder's to set */
     int64_t context; /* positions; 0: as many as the model has tables and caches for, at most 4096 */
+    int64_t depth; /* positions that texts begin with, for planning */
     int64_t usual_context; /* context 0: at most so many; 0: nothing is usual */
     int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
     struct sc_cache_formats formats;

@@ -135,6 +135,7 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
     describe_text(bencher);
     struct sc_decoder_options decoder = {.context = sc_bench_text_context(&bencher->text),
         .chunk = sc_options_int(options, "ubatch"),
+        .depth = bencher->text.depth,
         .formats = sc_options_cache_formats(options)};
     sc_app_session_options(bencher->app, &decoder.session);
     decoder.session.n_slots = bencher->text.most_texts;

@@ -16,8 +16,8 @@
 #include "passes/passes.h"
 #include "runtime/planning.h"
 
-/* Given sizes in place of declared dims. A cache counts for the longest past that was given. */
-static void set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64_t *context)
+/* Given sizes in place of declared dims. A cache counts for the longest past that was given, in memory and in time. */
+static void set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64_t *context, int64_t *past)
 {
     int64_t longest = -1;
     for (int i = 0; i < graph->n_inputs; i++) {
@@ -31,6 +31,7 @@ static void set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64
         }
     }
     *context = longest >= 0 ? longest : *context;
+    *past = longest > 0 ? longest : 1;
 }
 
 static enum sc_status size(
@@ -50,7 +51,7 @@ static enum sc_status size(
     SC_TRY(sc_context_settle(model->graph, n_pairs, pairs, &planning.context));
     SC_TRY(sc_planning_mark_states(model, n_pairs, pairs, &sized->arena, &is_state));
     SC_TRY(sc_passes_run(model, planning.kernels));
-    set_inputs(model->graph, &dims, &planning.context);
+    set_inputs(model->graph, &dims, &planning.context, &planning.past);
     SC_TRY(sc_pass_describe(model, planning.kernels, &sized->arena, &sized->facts));
     planning.n_pairs = n_pairs;
     planning.pairs = pairs;

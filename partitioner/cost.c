@@ -53,8 +53,14 @@ int64_t sc_fact_bytes(const struct sc_fact *fact)
 struct view {
     const struct sc_op *op;
     struct sc_infer infer;
-    bool known; /* every named input and output is a tensor of known type and rank */
+    bool known; /* every named input and output is a tensor, or a cache, of known type and rank */
 };
+
+static bool is_known(const struct sc_fact *fact)
+{
+    return (fact->kind == SC_KIND_TENSOR || fact->kind == SC_KIND_STATE) && fact->rank >= 0 &&
+        fact->type != SC_TYPE_NONE;
+}
 
 static enum sc_status open_view(const struct sc_graph *graph, const struct sc_node *node, const struct sc_fact *facts,
     struct sc_arena *arena, struct view *view)
@@ -69,13 +75,13 @@ static enum sc_status open_view(const struct sc_graph *graph, const struct sc_no
     view->known = true;
     for (int i = 0; i < node->n_in; i++) {
         in[i] = node->in[i] < 0 ? NULL : &facts[node->in[i]];
-        view->known &= !in[i] || (in[i]->kind == SC_KIND_TENSOR && in[i]->rank >= 0 && in[i]->type != SC_TYPE_NONE);
+        view->known &= !in[i] || is_known(in[i]);
     }
     for (int o = 0; o < node->n_out; o++) {
         if (node->out[o] >= 0) {
             made[o] = facts[node->out[o]];
             out[o] = &made[o];
-            view->known &= made[o].kind == SC_KIND_TENSOR && made[o].rank >= 0 && made[o].type != SC_TYPE_NONE;
+            view->known &= is_known(&made[o]);
         }
     }
     view->infer = (struct sc_infer){

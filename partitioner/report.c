@@ -9,7 +9,7 @@
 
 #include "partitioner/cost.h"
 
-enum { BAR = 16, NAMES = 3 };
+enum { BAR = 16, NAMES = 3, NAMES_WIDTH = 48 };
 
 char *sc_bytes_text(int64_t n_bytes, char *buffer, size_t buffer_bytes)
 {
@@ -127,6 +127,24 @@ static void write_end(const struct report *r, const char *end, int stage)
     }
 }
 
+/* The first ones, as many as a line has room for. */
+static void write_names(const struct report *r, const struct sc_plan_edge *edge)
+{
+    size_t width = 0;
+    int v = 0;
+    for (; v < edge->n_values && v < NAMES; v++) {
+        const char *name = r->graph->values[edge->values[v]].name;
+        width += strlen(name) + 2;
+        if (v > 0 && width > NAMES_WIDTH) {
+            break;
+        }
+        fprintf(r->out, "%s %s", v ? "," : "", name);
+    }
+    if (v < edge->n_values) {
+        fprintf(r->out, ", and %d more", edge->n_values - v);
+    }
+}
+
 static void write_edge(const struct report *r, const struct sc_plan_edge *edge)
 {
     int64_t bytes = 0;
@@ -138,12 +156,7 @@ static void write_edge(const struct report *r, const struct sc_plan_edge *edge)
     fputs(" ->", r->out);
     write_end(r, "output", edge->to);
     fprintf(r->out, " %7d %10s ", edge->n_values, r->facts ? sc_bytes_text(bytes, text, sizeof text) : "");
-    for (int v = 0; v < edge->n_values && v < NAMES; v++) {
-        fprintf(r->out, "%s %s", v ? "," : "", r->graph->values[edge->values[v]].name);
-    }
-    if (edge->n_values > NAMES) {
-        fprintf(r->out, ", and %d more", edge->n_values - NAMES);
-    }
+    write_names(r, edge);
     fputc('\n', r->out);
 }
 

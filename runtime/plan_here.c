@@ -70,6 +70,7 @@ enum sc_status sc_session_make_plan(struct sc_session *session)
         .memory = session->memory,
         .n_slots = options->n_slots,
         .context = options->context,
+        .past = options->past,
         .n_pages = options->n_pages,
         .n_pairs = options->n_pairs,
         .pairs = options->pairs,

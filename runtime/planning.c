@@ -33,9 +33,11 @@ enum sc_status sc_planning_mark_states(
     return SC_OK;
 }
 
-/* Inputs at planning size: given facts, else declared ones; states at the context asked for. */
+/* Inputs at planning size: given facts, else declared ones; caches with the positions that they are expected to hold, which
+ * is what reading them costs. */
 static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *planning, struct sc_fact *facts)
 {
+    const int64_t past = planning->past > 0 ? planning->past : planning->context / 2 + 1;
     for (int i = 0; i < graph->n_inputs; i++) {
         struct sc_fact *fact = &facts[graph->inputs[i]];
         if (fact->kind != SC_KIND_STATE && planning->input_facts) {
@@ -45,7 +47,7 @@ static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *
             fact->dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : 1;
         }
         if (fact->kind == SC_KIND_STATE) {
-            fact->dims[2] = planning->context;
+            fact->dims[2] = past < planning->context ? past : planning->context;
         }
     }
 }

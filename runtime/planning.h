@@ -17,6 +17,7 @@ struct sc_planning {
     const int64_t *memory; /* bytes of each rank, 0: not limited; NULL: none is */
     int n_slots;
     int64_t context;
+    int64_t past; /* positions that caches are expected to hold; 0: half of the context */
     int64_t n_pages; /* of the caches; 0: enough for all slots */
     int n_pairs;
     const struct sc_state_pair *pairs;

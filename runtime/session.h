@@ -39,6 +39,7 @@ struct sc_session_options {
     int64_t memory_bytes; /* limit of each rank; 0: its share of the machine */
     int n_slots; /* at least 1 when there are pairs, at most SC_WIRE_ROWS */
     int64_t context; /* positions a slot may reach */
+    int64_t past; /* positions that one is expected to hold, for planning; 0: half of the context */
     int64_t n_pages; /* of 64 positions, for all slots together; 0: enough for each to reach its context */
     int n_pairs;
     const struct sc_state_pair *pairs;

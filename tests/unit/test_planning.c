@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about plans of models with states. */
+#include <math.h>
+
 #include "decode/pairs.h"
 #include "graph_case.h"
 #include "runtime/planning.h"
@@ -150,6 +152,47 @@ static void caches_count_for_the_stage_that_keeps_them(void **state)
     close_fixture(&f);
 }
 
+static double whole_seconds(struct fixture *f, int64_t past)
+{
+    double seconds = 0;
+    f->planning.past = past;
+    make(f);
+    for (int s = 0; s < f->plan->n_stages; s++) {
+        seconds += f->plan->stages[s].seconds;
+    }
+    return seconds;
+}
+
+/* Of 6 layers, 3 heads, widths of 32, floats, as fast as memory is read; half of the context where nothing is said. */
+static void a_long_past_costs_what_reading_it_takes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 1);
+    f.planning.context = 100000;
+    const double layer_bytes = 3 * (32 + 32) * 4, rate = sc_rates_default().bytes_per_second;
+    const double more = whole_seconds(&f, 90000) - whole_seconds(&f, 10000);
+    assert_true(fabs(more / (6 * 80000 * layer_bytes / rate) - 1) < 1e-6);
+    assert_true(whole_seconds(&f, 0) == whole_seconds(&f, 50001));
+    close_fixture(&f);
+}
+
+/* The logits weigh as much as some layers, until their caches weigh more: then it is these that are shared out. */
+static void a_long_past_is_shared_out(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, SHAKESPEARE, 3);
+    f.planning.context = 1000000;
+    (void)whole_seconds(&f, 1);
+    assert_true(f.plan->stages[0].state_bytes != f.plan->stages[2].state_bytes);
+    (void)whole_seconds(&f, 1000000);
+    for (int s = 0; s < 3; s++) {
+        assert_int_equal(f.plan->stages[s].state_bytes, f.plan->stages[0].state_bytes);
+    }
+    close_fixture(&f);
+}
+
 static void facts_are_known_for_every_value(void **state)
 {
     (void)state;
@@ -201,6 +244,8 @@ int main(void)
         cmocka_unit_test(readers_of_dense_states_stay_with_their_makers),
         cmocka_unit_test(a_branch_that_reads_a_state_stays_with_its_maker),
         cmocka_unit_test(caches_count_for_the_stage_that_keeps_them),
+        cmocka_unit_test(a_long_past_costs_what_reading_it_takes),
+        cmocka_unit_test(a_long_past_is_shared_out),
         cmocka_unit_test(facts_are_known_for_every_value),
         cmocka_unit_test(a_plan_that_is_not_there_is_named),
         cmocka_unit_test(a_model_that_does_not_fit_is_refused),
