@@ -8,12 +8,12 @@
 #include "model/model.h"
 #include "partitioner/reads.h"
 
-/* One core of a Zen 3 or Sapphire Rapids server sustains 80 to 90 GFLOP/s in f32 products and streams 20 to 25 GB/s of
- * weights (docs/DESIGN.md, section 6). A message between ranks of one node is copied at memory speed; 100 Gbit/s
+/* One core of a Zen 4 server sustains 105 GFLOP/s in f32 products and streams 27 GB/s of weights (bench_gemm); Zen 3 and
+ * Sapphire Rapids 80 to 90 and 20 to 25, the same ratio. A message between ranks of one node is copied at memory speed; 100 Gbit/s
  * Ethernet or InfiniBand gives 10 GB/s in practice; 5 microseconds cover MPI's latency and a wake-up. */
 struct sc_rates sc_rates_default(void)
 {
-    return (struct sc_rates){80e9, 20e9, 10e9, 5e-6};
+    return (struct sc_rates){105e9, 27e9, 10e9, 5e-6};
 }
 
 enum sc_status sc_facts_closed(
