@@ -181,7 +181,7 @@ static void drop_delivered(struct sc_session *session)
 {
     for (int e = 0; e < session->n_edges && session->holding; e++) {
         if (leaves(&session->edges[e])) {
-            sc_edge_pop(session, &session->edges[e]);
+            sc_edge_pop(&session->edges[e]);
         }
     }
     session->holding = false;
@@ -205,35 +205,42 @@ static void place_outputs(const struct sc_session *session, const struct sc_valu
     }
 }
 
-enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs)
+/* Waits for the results of the oldest microbatch and opens them. */
+static enum sc_status take_results(struct sc_session *session, bool *poisoned)
 {
-    bool poisoned = false;
     drop_delivered(session);
-    if (session->delivered == session->submitted) {
-        return sc_fail(SC_INTERNAL, "no microbatch is in flight");
-    }
     for (int64_t idle = 0; !all_arrived(session);) {
         SC_TRY(sc_session_turn(session, &idle));
-    }
-    for (int o = 0; o < session->model->graph->n_outputs; o++) {
-        outputs[o] = NULL;
     }
     for (int e = 0; e < session->n_edges; e++) {
         struct sc_edge *edge = &session->edges[e];
         if (!leaves(edge)) {
             continue;
         }
-        SC_TRY(sc_edge_open(session, edge, &poisoned));
+        SC_TRY(sc_edge_open(session, edge, poisoned));
         if (edge->header.seq != session->delivered) {
             return sc_fail(SC_PEER, "edge %d delivered microbatch %lld, want %lld", edge->index,
                 (long long)edge->header.seq, (long long)session->delivered);
         }
     }
+    session->holding = true;
+    session->delivered++;
+    return SC_OK;
+}
+
+enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs)
+{
+    bool poisoned = false;
+    if (session->delivered == session->submitted) {
+        return sc_fail(SC_INTERNAL, "no microbatch is in flight");
+    }
+    for (int o = 0; o < session->model->graph->n_outputs; o++) {
+        outputs[o] = NULL;
+    }
+    SC_TRY(take_results(session, &poisoned));
     if (!poisoned) {
         place_outputs(session, outputs);
     }
-    session->holding = true;
-    session->delivered++;
     return poisoned ? sc_error_set(&session->failed) : SC_OK;
 }
 
@@ -242,36 +249,15 @@ int64_t sc_session_in_flight(const struct sc_session *session)
     return session->submitted - session->delivered;
 }
 
-bool sc_session_reached(const struct sc_session *session, int64_t seq)
+enum sc_status sc_session_serve(struct sc_session *session)
 {
-    for (int s = 0; s < session->n_stages; s++) {
-        if (session->stages[s].next_seq < seq) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool all_done(const struct sc_session *session)
-{
-    return session->end_seq >= 0 && sc_session_reached(session, session->end_seq);
-}
-
-/* Runs stages until rank 0 has said how many microbatches there were and all of them are through. */
-static enum sc_status run_to_end(struct sc_session *session)
-{
-    for (int64_t idle = 0; !all_done(session);) {
-        if (sc_session_replan_due(session)) {
+    for (int64_t idle = 0; !session->ended;) {
+        if (session->replan_seq >= 0) {
             SC_TRY(sc_session_follow_replan(session));
         }
         SC_TRY(sc_session_turn(session, &idle));
     }
     return sc_world_agree(session->world, SC_OK); /* nobody leaves while another still listens to it */
-}
-
-enum sc_status sc_session_serve(struct sc_session *session)
-{
-    return run_to_end(session);
 }
 
 static enum sc_status announce_to(struct sc_session *session, enum sc_wire_kind kind, int peer)
@@ -304,9 +290,12 @@ enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind
 
 enum sc_status sc_session_finish(struct sc_session *session)
 {
+    bool poisoned;
+    while (sc_session_in_flight(session) > 0) {
+        SC_TRY(take_results(session, &poisoned));
+    }
     SC_TRY(sc_session_announce(session, SC_WIRE_END));
-    session->end_seq = session->submitted;
-    return run_to_end(session);
+    return sc_world_agree(session->world, SC_OK);
 }
 
 static void count_stage(const struct sc_stage *stage, struct sc_rank_report *report)

@@ -8,7 +8,7 @@
 enum sc_status sc_parcel_send(
     struct sc_session *session, int peer, enum sc_wire_kind kind, const struct sc_value *value)
 {
-    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1, .seq = session->submitted};
+    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1};
     const size_t bytes = sc_wire_bytes(0, &value, 1);
     struct sc_link *link;
     void *buffer = NULL;

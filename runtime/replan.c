@@ -77,7 +77,7 @@ static enum sc_status rebuild(struct sc_session *session, const struct before *b
     return SC_OK;
 }
 
-/* On every rank, once its stages have seen every microbatch before replan_seq. before->plan and facts are the old ones. */
+/* On every rank; no microbatch is in flight. before->plan and facts are the old ones. */
 static enum sc_status follow(struct sc_session *session, struct before *before)
 {
     SC_TRY(sc_world_agree(session->world, SC_OK)); /* the last messages of the old edges are through */
@@ -87,11 +87,6 @@ static enum sc_status follow(struct sc_session *session, struct before *before)
     const enum sc_status status = rebuild(session, before);
     session->replan_seq = -1;
     return status;
-}
-
-bool sc_session_replan_due(const struct sc_session *session)
-{
-    return session->replan_seq >= 0 && sc_session_reached(session, session->replan_seq);
 }
 
 enum sc_status sc_session_follow_replan(struct sc_session *session)
@@ -144,9 +139,6 @@ enum sc_status sc_session_replan(struct sc_session *session, const char *plan_pa
     session->plan = before.plan;
     enum sc_status status = sc_session_announce(session, SC_WIRE_CONTROL);
     session->replan_seq = session->submitted;
-    for (int64_t idle = 0; status == SC_OK && !sc_session_replan_due(session);) {
-        status = sc_session_turn(session, &idle);
-    }
     status = status == SC_OK ? sc_world_agree(session->world, find_places(session, &before.places)) : status;
     session->plan = plan;
     status = status == SC_OK ? follow(session, &before) : status;

@@ -198,7 +198,7 @@ enum sc_status sc_session_open(
     session->model = model;
     session->options = *options;
     session->options.n_slots = options->n_slots > 0 ? options->n_slots : 1;
-    session->end_seq = session->replan_seq = -1;
+    session->replan_seq = -1;
     if (session->options.start_memory_bytes == 0) {
         session->options.start_memory_bytes = sc_memory_peak_bytes();
     }
@@ -224,7 +224,7 @@ void sc_session_close(struct sc_session *session)
     }
     for (int e = 0; e < session->n_edges && session->edges; e++) {
         while (session->edges[e].count > 0) {
-            sc_edge_pop(session, &session->edges[e]);
+            sc_edge_pop(&session->edges[e]);
         }
         sc_arena_release(&session->edges[e].arena);
     }

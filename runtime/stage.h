@@ -30,7 +30,6 @@ struct sc_edge {
 struct sc_mail {
     struct sc_link *link;
     struct sc_received received;
-    int64_t seq; /* a question is answered when this rank's stages have seen all microbatches before this one */
 };
 
 /* Where input i of a stage's program comes from. */
@@ -101,7 +100,6 @@ struct sc_session {
     int n_edges;
     struct sc_plan_edge *plan_edges;
     struct sc_edge *edges;
-    int n_full; /* edges whose ring has no room */
     int *input_of; /* by value: which graph input it is, or -1 */
     struct sc_output_source *sources; /* by graph output */
     int n_stages; /* of this rank */
@@ -112,7 +110,7 @@ struct sc_session {
     bool holding; /* rank 0: the results delivered last are still shown */
     struct sc_arena submit_arena;
     int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
-    int64_t end_seq; /* other ranks: -1 until rank 0 said how many there were */
+    bool ended; /* other ranks: rank 0 said so */
     int64_t replan_seq; /* the first microbatch of another plan, once rank 0 said so; else -1 */
     struct sc_mail mail[SC_MAIL]; /* a ring */
     unsigned mail_head, n_mail;
@@ -137,18 +135,13 @@ int sc_session_pair_stage(const struct sc_session *session, int pair);
 /* session.c: from the plan to stages that can run. Collective. */
 enum sc_status sc_session_lay_out(struct sc_session *session);
 
-/* flow.c: all stages of this rank have seen the microbatches before seq. Results at rank 0 do not say so: a stage that makes
- * states alone may lag behind them. */
-bool sc_session_reached(const struct sc_session *session, int64_t seq);
-
-/* replan.c: whether all microbatches before another plan are through here; then follows rank 0 to it. Collective. */
-bool sc_session_replan_due(const struct sc_session *session);
+/* replan.c: follows rank 0 to another plan, before whose first microbatch no other is in flight. Collective. */
 enum sc_status sc_session_follow_replan(struct sc_session *session);
 
 /* state_remote.c: answers the oldest question about a state that waits here. */
 enum sc_status sc_session_answer_state(struct sc_session *session);
 
-/* flow.c: tells the other ranks that there is an end, or another plan, after what was submitted. */
+/* flow.c: tells the other ranks that there is an end, or another plan, after what was submitted and delivered. */
 enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind kind);
 
 /* flow.c: sets input_of and sources, once the edges are there. */
@@ -170,6 +163,6 @@ enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, co
 /* Opens the message at the head of an edge's ring into edge->values; a poison message sets session->failed and
  * *poisoned. */
 enum sc_status sc_edge_open(struct sc_session *session, struct sc_edge *edge, bool *poisoned);
-void sc_edge_pop(struct sc_session *session, struct sc_edge *edge);
+void sc_edge_pop(struct sc_edge *edge);
 
 #endif

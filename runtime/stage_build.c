@@ -12,12 +12,41 @@ static int stage_rank(const struct sc_session *session, int stage)
     return stage < 0 ? 0 : session->plan->stages[stage].ranks[0];
 }
 
+/* A stage that nobody reads, as it makes states alone, tells the caller by an edge with no values that it is through with
+ * a microbatch: one that is delivered has been through all stages. */
+static enum sc_status add_ends(struct sc_session *session)
+{
+    const int n_stages = session->plan->n_stages;
+    struct sc_plan_edge *edges =
+        sc_arena_array(&session->arena, (size_t)(session->n_edges + n_stages) + 1, sizeof *edges);
+    if (!edges) {
+        return SC_NO_MEMORY;
+    }
+    int n = 0;
+    for (; n < session->n_edges; n++) {
+        edges[n] = session->plan_edges[n];
+    }
+    for (int s = 0; s < n_stages; s++) {
+        bool read = false;
+        for (int e = 0; e < session->n_edges; e++) {
+            read |= session->plan_edges[e].from == s;
+        }
+        if (!read) {
+            edges[n++] = (struct sc_plan_edge){.from = s, .to = -1};
+        }
+    }
+    session->plan_edges = edges;
+    session->n_edges = n;
+    return SC_OK;
+}
+
 static enum sc_status build_edges(struct sc_session *session)
 {
     struct sc_graph *graph = session->model->graph;
     const int rank = sc_world_rank(session->world);
     SC_TRY(sc_plan_edges(
         session->plan, graph, session->is_state, &session->arena, &session->n_edges, &session->plan_edges));
+    SC_TRY(add_ends(session));
     session->edges = sc_arena_array(&session->arena, (size_t)session->n_edges, sizeof *session->edges);
     if (!session->edges) {
         return SC_NO_MEMORY;

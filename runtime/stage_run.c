@@ -11,23 +11,21 @@ static struct sc_received *edge_head(struct sc_edge *edge)
     return &edge->ring[edge->head % SC_EDGE_QUEUE];
 }
 
-void sc_edge_pop(struct sc_session *session, struct sc_edge *edge)
+void sc_edge_pop(struct sc_edge *edge)
 {
     sc_link_give_back(edge->in, edge_head(edge));
-    session->n_full -= edge->count == SC_EDGE_QUEUE;
     edge->head++;
     edge->count--;
 }
 
 /* Questions about states for an owner, answers for rank 0, which has asked for them. */
-static enum sc_status keep_mail(
-    struct sc_session *session, struct sc_link *link, struct sc_received *received, int64_t seq)
+static enum sc_status keep_mail(struct sc_session *session, struct sc_link *link, struct sc_received *received)
 {
     if (session->n_mail == SC_MAIL || (link->peer != 0 && sc_world_rank(session->world) != 0)) {
         sc_link_give_back(link, received);
         return sc_fail(SC_PEER, "rank %d sent a message about states that nobody asked for", link->peer);
     }
-    session->mail[(session->mail_head + session->n_mail++) % SC_MAIL] = (struct sc_mail){link, *received, seq};
+    session->mail[(session->mail_head + session->n_mail++) % SC_MAIL] = (struct sc_mail){link, *received};
     return SC_OK;
 }
 
@@ -39,12 +37,13 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
         return sc_fail(SC_PEER, "rank %d sent a message of %zu bytes", link->peer, received->bytes);
     }
     if (link->peer == 0 && (header.kind == SC_WIRE_END || header.kind == SC_WIRE_CONTROL)) {
-        *(header.kind == SC_WIRE_END ? &session->end_seq : &session->replan_seq) = header.seq;
+        session->ended = header.kind == SC_WIRE_END;
+        session->replan_seq = session->ended ? -1 : header.seq;
         sc_link_give_back(link, received);
         return SC_OK;
     }
     if (header.edge == -1 && (header.kind == SC_WIRE_STATE || header.kind == SC_WIRE_POISON)) {
-        return keep_mail(session, link, received, header.seq);
+        return keep_mail(session, link, received);
     }
     struct sc_edge *edge = header.edge >= 0 && header.edge < session->n_edges ? &session->edges[header.edge] : NULL;
     if (!edge || edge->in != link || edge->count == SC_EDGE_QUEUE) {
@@ -54,20 +53,7 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
     }
     edge->ring[(edge->head + edge->count) % SC_EDGE_QUEUE] = *received;
     edge->count++;
-    session->n_full += edge->count == SC_EDGE_QUEUE;
     return SC_OK;
-}
-
-/* No more is taken off a link while an edge of it has no room: its sender waits then. A stage that nobody waits for, as it
- * makes states alone, may lag that far behind the others. */
-static bool has_room(const struct sc_session *session, const struct sc_link *link)
-{
-    for (int e = 0; session->n_full > 0 && e < session->n_edges; e++) {
-        if (session->edges[e].in == link && session->edges[e].count == SC_EDGE_QUEUE) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static enum sc_status receive(struct sc_session *session, bool *did)
@@ -76,7 +62,7 @@ static enum sc_status receive(struct sc_session *session, bool *did)
     for (int peer = 0; peer < size; peer++) {
         struct sc_link *link;
         SC_TRY(sc_world_link(session->world, peer, &link));
-        while (has_room(session, link)) {
+        for (;;) {
             struct sc_received received = {0};
             SC_TRY(sc_link_poll(link, &received));
             if (!received.data) {
@@ -279,7 +265,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     stage->done.n_microbatches++;
     SC_TRY(send_outputs(session, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {
-        sc_edge_pop(session, &session->edges[stage->in[i]]);
+        sc_edge_pop(&session->edges[stage->in[i]]);
     }
     stage->next_seq++;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
@@ -290,8 +276,7 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
 {
     *did = false;
     SC_TRY(receive(session, did));
-    if (session->n_mail > 0 && sc_world_rank(session->world) != 0 &&
-        sc_session_reached(session, session->mail[session->mail_head % SC_MAIL].seq)) {
+    if (session->n_mail > 0 && sc_world_rank(session->world) != 0) {
         *did = true;
         return sc_session_answer_state(session);
     }

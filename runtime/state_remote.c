@@ -165,15 +165,6 @@ static int owner_of(const struct sc_session *session, int pair)
     return stage < 0 ? -1 : session->plan->stages[stage].ranks[0];
 }
 
-/* Of a state that is here: after what was submitted has been through its stage. */
-static enum sc_status perform_here(struct sc_session *session, struct question *question, void *data)
-{
-    for (int64_t idle = 0; !sc_session_reached(session, session->submitted);) {
-        SC_TRY(sc_session_turn(session, &idle));
-    }
-    return perform(session, question, data);
-}
-
 /* A question without data, and its answer in place of it. */
 static enum sc_status ask(struct sc_session *session, struct question *question)
 {
@@ -183,7 +174,7 @@ static enum sc_status ask(struct sc_session *session, struct question *question)
         return SC_OK; /* it holds nothing */
     }
     if (owner == 0) {
-        return perform_here(session, question, NULL);
+        return perform(session, question, NULL);
     }
     sc_wire_bytes_value(question, sizeof *question, &value);
     SC_TRY(sc_parcel_send(session, owner, SC_WIRE_STATE, &value));
@@ -245,7 +236,7 @@ enum sc_status sc_session_state_read(struct sc_session *session, int pair, int s
     struct question question = {.what = READ, .pair = pair, .slot = slot, .at = at, .n = n};
     const int owner = owner_of(session, pair);
     if (owner <= 0) {
-        return owner < 0 ? refuse(session, pair) : perform_here(session, &question, to);
+        return owner < 0 ? refuse(session, pair) : perform(session, &question, to);
     }
     char room[sizeof question];
     return transfer(session, &question, to, NULL, room);
@@ -261,7 +252,7 @@ enum sc_status sc_session_state_write(
     } data = {.in = from}; /* perform only reads it */
     const int owner = owner_of(session, pair);
     if (owner <= 0) {
-        return owner < 0 ? refuse(session, pair) : perform_here(session, &question, data.out);
+        return owner < 0 ? refuse(session, pair) : perform(session, &question, data.out);
     }
     char *room = malloc(SC_PARCEL_BYTES);
     if (!room) {

@@ -132,12 +132,51 @@ static void a_long_piece_crosses_in_messages(void **state)
     session_close(&c);
 }
 
+/* The value's cache alone is on rank 1, and nobody reads what is made there. */
+static const char leaf[] =
+    "{\"format\": 1, \"stages\": [{\"ranks\": [0], \"nodes\": [\"x\", \"four\", \"heads\", \"step\", "
+    "\"present.0.key\", \"sum\", \"logits\"]}, {\"ranks\": [1], \"nodes\": [\"present.0.value\"]}]}";
+
+/* More than an edge holds, as many in flight as the session takes. */
+static void a_stage_that_nobody_reads_has_seen_what_is_delivered(void **state)
+{
+    (void)state;
+    enum { STEPS = 300 };
+    char plan[64];
+    session_write_plan(leaf, plan, sizeof plan);
+    struct session_case c = {
+        .n_ranks = 2, .path = GRAPHS "pairs_named", .options = {.plan_path = plan, .n_slots = 1, .context = STEPS}};
+    assert_ok(session_open(&c));
+    struct sc_session *session = c.ranks[0].session;
+    const int64_t dims[2] = {1, 1};
+    int64_t token = 3;
+    struct sc_value id = {.kind = SC_KIND_TENSOR};
+    const struct sc_value *inputs[3] = {&id}, *outputs[3];
+    sc_tensor_init(&id.u.tensor, SC_I64, 2, dims);
+    id.u.tensor.data = &token;
+    int64_t sent = 0;
+    for (int64_t taken = 0; taken < STEPS; taken++) {
+        for (; sent < STEPS && sc_session_in_flight(session) < sc_session_window(session); sent++) {
+            struct sc_microbatch microbatch = {.n_rows = 1, .rows = {{.slot = 0, .n_new = 1, .pos = sent}}};
+            assert_ok(sc_session_submit(session, &microbatch, inputs));
+        }
+        assert_ok(sc_session_next(session, outputs));
+        struct sc_tensor shape;
+        int64_t length;
+        assert_ok(sc_session_state_shape(session, 1, 0, &shape, &length));
+        assert_true(length > taken && length <= sent);
+    }
+    session_close(&c);
+    assert_int_equal(unlink(plan), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_state_read_here_and_written_there_goes_on),
         cmocka_unit_test(a_question_that_is_refused_harms_nobody),
         cmocka_unit_test(a_long_piece_crosses_in_messages),
+        cmocka_unit_test(a_stage_that_nobody_reads_has_seen_what_is_delivered),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (int p = 0; p < PAIRS; p++) {
