@@ -91,7 +91,7 @@ enum sc_status sc_session_agree(struct sc_session *session)
     return lowest_isa(session);
 }
 
-enum sc_status sc_session_share_plan(struct sc_session *session)
+enum sc_status sc_session_share_plan(struct sc_session *session, struct sc_pipe *pipe)
 {
     struct sc_world *world = session->world;
     void *bytes = NULL;
@@ -99,7 +99,7 @@ enum sc_status sc_session_share_plan(struct sc_session *session)
     size_t packed = 0;
     enum sc_status status = SC_OK;
     if (sc_world_rank(world) == 0) {
-        status = sc_plan_pack(session->plan, &bytes, &packed);
+        status = sc_plan_pack(pipe->plan, &bytes, &packed);
         n_bytes = packed;
     }
     SC_TRY(sc_world_agree(world, status));
@@ -114,7 +114,7 @@ enum sc_status sc_session_share_plan(struct sc_session *session)
         status = sc_world_broadcast(world, bytes, n_bytes);
     }
     if (status == SC_OK && sc_world_rank(world) != 0) {
-        status = sc_plan_unpack(bytes, n_bytes, session->model, &session->plan);
+        status = sc_plan_unpack(bytes, n_bytes, session->model, &pipe->plan);
     }
     free(bytes);
     return sc_world_agree(world, status);

@@ -3,7 +3,7 @@
 #ifndef SC_RUNTIME_AGREE_H
 #define SC_RUNTIME_AGREE_H
 
-#include "runtime/session.h"
+#include "runtime/stage.h"
 
 /* Same program, same model, same options: the first difference is named. Then the lowest instruction set level of all
  * ranks. Collective; all ranks succeed or fail together. */
@@ -15,10 +15,13 @@ enum sc_status sc_session_gather_memory(struct sc_session *session);
 /* Whether this rank's stages fit into what it may use; SC_LIMIT says what is needed and what is there. */
 enum sc_status sc_session_check_memory(const struct sc_session *session);
 
-/* Rank 0: facts at planning dims, then the plan, made or read. */
-enum sc_status sc_session_make_plan(struct sc_session *session);
+/* Rank 0: facts at planning dims, then the plan that the path has (NULL: one that is made). */
+enum sc_status sc_session_make_plan(struct sc_session *session, const char *path, struct sc_plan **plan);
+
+/* Rank 0: as many as the options ask for. */
+enum sc_status sc_session_make_plans(struct sc_session *session);
 
 /* Rank 0's plan to all. Collective. */
-enum sc_status sc_session_share_plan(struct sc_session *session);
+enum sc_status sc_session_share_plan(struct sc_session *session, struct sc_pipe *pipe);
 
 #endif

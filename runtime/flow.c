@@ -8,30 +8,45 @@
 #include "base/memory.h"
 #include "runtime/stage.h"
 
-enum sc_status sc_session_find_ports(struct sc_session *session)
+static enum sc_status find_sources(struct sc_session *session, struct sc_pipe *pipe)
 {
     const struct sc_graph *graph = session->model->graph;
     const size_t n_values = (size_t)graph->n_values + 1, n_outputs = (size_t)graph->n_outputs + 1;
-    session->input_of = sc_arena_array(&session->arena, n_values, sizeof *session->input_of);
-    session->sources = sc_arena_array(&session->arena, n_outputs, sizeof *session->sources);
+    pipe->sources = sc_arena_array(&session->arena, n_outputs, sizeof *pipe->sources);
     struct sc_output_source *by_value = sc_arena_array(&session->arena, n_values, sizeof *by_value);
-    if (!session->input_of || !session->sources || !by_value) {
+    if (!pipe->sources || !by_value) {
         return SC_NO_MEMORY;
     }
     for (int v = 0; v < graph->n_values; v++) {
-        session->input_of[v] = by_value[v].edge = -1;
+        by_value[v].edge = -1;
     }
-    for (int i = 0; i < graph->n_inputs; i++) {
-        session->input_of[graph->inputs[i]] = i;
-    }
-    for (int e = 0; e < session->n_edges; e++) {
-        const struct sc_plan_edge *plan = session->edges[e].plan;
+    for (int e = 0; e < pipe->n_edges; e++) {
+        const struct sc_plan_edge *plan = pipe->edges[e].plan;
         for (int v = 0; plan->to < 0 && v < plan->n_values; v++) {
             by_value[plan->values[v]] = (struct sc_output_source){e, v};
         }
     }
     for (int o = 0; o < graph->n_outputs; o++) {
-        session->sources[o] = by_value[graph->outputs[o]];
+        pipe->sources[o] = by_value[graph->outputs[o]];
+    }
+    return SC_OK;
+}
+
+enum sc_status sc_session_find_ports(struct sc_session *session)
+{
+    const struct sc_graph *graph = session->model->graph;
+    session->input_of = sc_arena_array(&session->arena, (size_t)graph->n_values + 1, sizeof *session->input_of);
+    if (!session->input_of) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        session->input_of[v] = -1;
+    }
+    for (int i = 0; i < graph->n_inputs; i++) {
+        session->input_of[graph->inputs[i]] = i;
+    }
+    for (int p = 0; p < session->n_pipes; p++) {
+        SC_TRY(find_sources(session, &session->pipes[p]));
     }
     return SC_OK;
 }
@@ -135,6 +150,7 @@ static enum sc_status check_rows(const struct sc_microbatch *microbatch)
 enum sc_status sc_session_submit(
     struct sc_session *session, struct sc_microbatch *microbatch, const struct sc_value *const *inputs)
 {
+    struct sc_pipe *pipe = &session->pipes[microbatch->prefill && session->n_pipes > 1];
     SC_TRY(check_rows(microbatch));
     sc_arena_reset(&session->submit_arena); /* here, so also after a microbatch that was refused */
     const struct sc_value **values =
@@ -144,20 +160,20 @@ enum sc_status sc_session_submit(
     }
     SC_TRY(check_inputs(session, inputs));
     const enum sc_part part = sc_session_part(session, microbatch);
-    for (int e = 0; e < session->n_edges; e++) {
-        if (session->edges[e].plan->from < 0) {
-            SC_TRY(gather_inputs(session, &session->edges[e], part, inputs, values));
+    for (int e = 0; e < pipe->n_edges; e++) {
+        if (pipe->edges[e].plan->from < 0) {
+            SC_TRY(gather_inputs(session, &pipe->edges[e], part, inputs, values));
         }
     }
-    microbatch->seq = session->submitted;
-    for (int e = 0; e < session->n_edges; e++) {
-        struct sc_edge *edge = &session->edges[e];
+    microbatch->seq = pipe->submitted;
+    for (int e = 0; e < pipe->n_edges; e++) {
+        struct sc_edge *edge = &pipe->edges[e];
         if (edge->plan->from < 0) {
             SC_TRY(gather_inputs(session, edge, part, inputs, values));
             SC_TRY(sc_edge_send(session, edge, microbatch, values, edge->plan->n_values, NULL));
         }
     }
-    session->submitted++;
+    pipe->submitted++;
     return SC_OK;
 }
 
@@ -166,10 +182,10 @@ static bool leaves(const struct sc_edge *edge)
     return edge->plan->to < 0;
 }
 
-static bool all_arrived(const struct sc_session *session)
+static bool all_arrived(const struct sc_pipe *pipe)
 {
-    for (int e = 0; e < session->n_edges; e++) {
-        if (leaves(&session->edges[e]) && session->edges[e].count == 0) {
+    for (int e = 0; e < pipe->n_edges; e++) {
+        if (leaves(&pipe->edges[e]) && pipe->edges[e].count == 0) {
             return false;
         }
     }
@@ -179,74 +195,103 @@ static bool all_arrived(const struct sc_session *session)
 /* The results that the caller has read go back to their links. */
 static void drop_delivered(struct sc_session *session)
 {
-    for (int e = 0; e < session->n_edges && session->holding; e++) {
-        if (leaves(&session->edges[e])) {
-            sc_edge_pop(&session->edges[e]);
+    for (int p = 0; p < session->n_pipes; p++) {
+        struct sc_pipe *pipe = &session->pipes[p];
+        for (int e = 0; e < pipe->n_edges && pipe->holding; e++) {
+            if (leaves(&pipe->edges[e])) {
+                sc_edge_pop(&pipe->edges[e]);
+            }
         }
+        pipe->holding = false;
     }
-    session->holding = false;
 }
 
 /* From edges that have all been opened. */
-static void place_outputs(const struct sc_session *session, const struct sc_value **outputs)
+static void place_outputs(const struct sc_session *session, const struct sc_pipe *pipe, const struct sc_value **outputs)
 {
-    for (int e = 0; session->options.tail && e < session->n_edges; e++) {
-        const struct sc_edge *edge = &session->edges[e];
+    for (int e = 0; session->options.tail && e < pipe->n_edges; e++) {
+        const struct sc_edge *edge = &pipe->edges[e];
         /* a tail gives nothing for edges that hold none of what it looks for */
         if (leaves(edge) && edge->values[0].kind != SC_KIND_NONE) {
             outputs[0] = &edge->values[0];
         }
     }
     for (int o = 0; !session->options.tail && o < session->model->graph->n_outputs; o++) {
-        const struct sc_output_source *source = &session->sources[o];
+        const struct sc_output_source *source = &pipe->sources[o];
         if (source->edge >= 0) {
-            outputs[o] = &session->edges[source->edge].values[source->value];
+            outputs[o] = &pipe->edges[source->edge].values[source->value];
         }
     }
 }
 
-/* Waits for the results of the oldest microbatch and opens them. */
-static enum sc_status take_results(struct sc_session *session, bool *poisoned)
+/* The plan whose oldest microbatch is through; NULL: none is. */
+static struct sc_pipe *find_arrived(struct sc_session *session)
 {
+    for (int p = 0; p < session->n_pipes; p++) {
+        struct sc_pipe *pipe = &session->pipes[p];
+        if (pipe->delivered < pipe->submitted && all_arrived(pipe)) {
+            return pipe;
+        }
+    }
+    return NULL;
+}
+
+/* Waits for the results of the oldest microbatch of a plan and opens them. One is in flight. */
+static enum sc_status take_results(struct sc_session *session, struct sc_pipe **from, bool *poisoned)
+{
+    struct sc_pipe *pipe;
     drop_delivered(session);
-    for (int64_t idle = 0; !all_arrived(session);) {
+    for (int64_t idle = 0; !(pipe = find_arrived(session));) {
         SC_TRY(sc_session_turn(session, &idle));
     }
-    for (int e = 0; e < session->n_edges; e++) {
-        struct sc_edge *edge = &session->edges[e];
+    for (int e = 0; e < pipe->n_edges; e++) {
+        struct sc_edge *edge = &pipe->edges[e];
         if (!leaves(edge)) {
             continue;
         }
         SC_TRY(sc_edge_open(session, edge, poisoned));
-        if (edge->header.seq != session->delivered) {
+        if (edge->header.seq != pipe->delivered) {
             return sc_fail(SC_PEER, "edge %d delivered microbatch %lld, want %lld", edge->index,
-                (long long)edge->header.seq, (long long)session->delivered);
+                (long long)edge->header.seq, (long long)pipe->delivered);
         }
     }
-    session->holding = true;
-    session->delivered++;
+    pipe->holding = true;
+    pipe->delivered++;
+    *from = pipe;
     return SC_OK;
 }
 
-enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs)
+enum sc_status sc_session_next_of(struct sc_session *session, bool *prefill, const struct sc_value **outputs)
 {
     bool poisoned = false;
-    if (session->delivered == session->submitted) {
+    struct sc_pipe *from = NULL;
+    if (sc_session_in_flight(session) == 0) {
         return sc_fail(SC_INTERNAL, "no microbatch is in flight");
     }
     for (int o = 0; o < session->model->graph->n_outputs; o++) {
         outputs[o] = NULL;
     }
-    SC_TRY(take_results(session, &poisoned));
+    SC_TRY(take_results(session, &from, &poisoned));
     if (!poisoned) {
-        place_outputs(session, outputs);
+        place_outputs(session, from, outputs);
     }
+    *prefill = from != session->pipes;
     return poisoned ? sc_error_set(&session->failed) : SC_OK;
+}
+
+enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs)
+{
+    bool prefill;
+    return sc_session_next_of(session, &prefill, outputs);
 }
 
 int64_t sc_session_in_flight(const struct sc_session *session)
 {
-    return session->submitted - session->delivered;
+    int64_t n = 0;
+    for (int p = 0; p < session->n_pipes; p++) {
+        n += session->pipes[p].submitted - session->pipes[p].delivered;
+    }
+    return n;
 }
 
 enum sc_status sc_session_serve(struct sc_session *session)
@@ -262,7 +307,7 @@ enum sc_status sc_session_serve(struct sc_session *session)
 
 static enum sc_status announce_to(struct sc_session *session, enum sc_wire_kind kind, int peer)
 {
-    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1, .seq = session->submitted};
+    const struct sc_wire_header header = {.kind = (int32_t)kind, .edge = -1, .seq = session->pipes[0].submitted};
     struct sc_link *link;
     void *buffer = NULL;
     SC_TRY(sc_world_link(session->world, peer, &link));
@@ -291,8 +336,9 @@ enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind
 enum sc_status sc_session_finish(struct sc_session *session)
 {
     bool poisoned;
+    struct sc_pipe *from;
     while (sc_session_in_flight(session) > 0) {
-        SC_TRY(take_results(session, &poisoned));
+        SC_TRY(take_results(session, &from, &poisoned));
     }
     SC_TRY(sc_session_announce(session, SC_WIRE_END));
     return sc_world_agree(session->world, SC_OK);
@@ -310,13 +356,28 @@ static void count_stage(const struct sc_stage *stage, struct sc_rank_report *rep
     }
 }
 
+/* What the stages of a plan on this rank have and did. */
+static void add_pipe(const struct sc_session *session, const struct sc_pipe *pipe, struct sc_rank_report *mine)
+{
+    mine->n_microbatches += pipe->n_stages > 0 ? pipe->stages[0].next_seq : 0;
+    for (int s = 0; s < pipe->n_stages; s++) {
+        count_stage(&pipe->stages[s], mine);
+    }
+    const struct sc_state_options caches = {
+        .n_slots = session->options.n_slots, .context = session->options.context, .n_pages = session->options.n_pages};
+    for (int p = 0; p < session->options.n_pairs; p++) {
+        if (pipe->store_pairs[p] >= 0) {
+            mine->state_bytes += sc_state_pair_bytes(&session->options.pairs[p], &caches);
+        }
+    }
+}
+
 enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_report *reports)
 {
     struct sc_rank_report mine = {.sent_bytes = session->sent_bytes,
         .sent_messages = session->sent_messages,
         .link_bytes = (int64_t)sc_world_link_bytes(session->world),
         .grown_bytes = sc_memory_peak_bytes() - session->options.start_memory_bytes,
-        .n_microbatches = session->n_stages > 0 ? session->stages[0].next_seq : 0,
         .read_weight_bytes = sc_session_read_weight_bytes(session),
         .n_threads = sc_team_size(session->team)};
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_IDLE, -1, -1);
@@ -324,15 +385,8 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
     mine.busy_ns = atomic_load_explicit(&spent[SC_PHASE_COMPUTE], memory_order_relaxed);
     mine.wait_ns = atomic_load_explicit(&spent[SC_PHASE_WAIT], memory_order_relaxed);
     mine.send_ns = atomic_load_explicit(&spent[SC_PHASE_SEND], memory_order_relaxed);
-    for (int s = 0; s < session->n_stages; s++) {
-        count_stage(&session->stages[s], &mine);
-    }
-    const struct sc_state_options caches = {
-        .n_slots = session->options.n_slots, .context = session->options.context, .n_pages = session->options.n_pages};
-    for (int p = 0; p < session->options.n_pairs; p++) {
-        if (session->store_pairs[p] >= 0) {
-            mine.state_bytes += sc_state_pair_bytes(&session->options.pairs[p], &caches);
-        }
+    for (int p = 0; p < session->n_pipes; p++) {
+        add_pipe(session, &session->pipes[p], &mine);
     }
     if (gethostname(mine.host, sizeof mine.host - 1) != 0) {
         mine.host[0] = '\0';
@@ -343,18 +397,25 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
 enum sc_status sc_session_report_stages(struct sc_session *session, struct sc_stage_report *stages)
 {
     const bool root = sc_world_rank(session->world) == 0;
-    const int n = session->plan->n_stages, size = sc_world_size(session->world);
+    const int n = sc_session_n_stages(session), size = sc_world_size(session->world);
     struct sc_stage_report *mine = calloc((size_t)n + 1, sizeof *mine);
     struct sc_stage_report *all = root ? calloc((size_t)n * (size_t)size + 1, sizeof *all) : NULL;
     const bool room = mine && (all || !root);
     enum sc_status status =
         sc_world_agree(session->world, room ? SC_OK : sc_fail(SC_NO_MEMORY, "out of memory for %d stages", n));
-    for (int s = 0; s < session->n_stages && status == SC_OK; s++) {
-        mine[session->stages[s].index] = session->stages[s].done;
+    for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
+        const struct sc_pipe *pipe = &session->pipes[p];
+        for (int s = 0; s < pipe->n_stages; s++) {
+            mine[pipe->stages[s].number] = pipe->stages[s].done;
+        }
     }
     status = status == SC_OK ? sc_world_gather(session->world, mine, (size_t)n * sizeof *mine, all) : status;
-    for (int s = 0; s < n && root && status == SC_OK; s++) {
-        stages[s] = all[session->plan->stages[s].ranks[0] * n + s];
+    for (int p = 0; p < session->n_pipes && root && status == SC_OK; p++) {
+        const struct sc_pipe *pipe = &session->pipes[p];
+        for (int s = 0; s < pipe->plan->n_stages; s++) {
+            const int number = pipe->first_stage + s;
+            stages[number] = all[pipe->plan->stages[s].ranks[0] * n + number];
+        }
     }
     free(all);
     free(mine);

@@ -5,12 +5,11 @@
 #include "runtime/planning.h"
 #include "runtime/stage.h"
 
-static enum sc_status check_ranks(const struct sc_session *session)
+static enum sc_status check_ranks(const struct sc_session *session, const char *path, const struct sc_plan *plan)
 {
-    for (int s = 0; s < session->plan->n_stages; s++) {
-        const int rank = session->plan->stages[s].ranks[0];
+    for (int s = 0; s < plan->n_stages; s++) {
+        const int rank = plan->stages[s].ranks[0];
         if (rank < 0 || rank >= sc_world_size(session->world)) {
-            const char *path = session->options.plan_path;
             return sc_fail(SC_BAD_INPUT, "%s%s%s puts stage %d on rank %d, the job has %d", path ? "'" : "the plan",
                 path ? path : "", path ? "'" : "", s, rank, sc_world_size(session->world));
         }
@@ -35,8 +34,9 @@ enum sc_status sc_session_check_memory(const struct sc_session *session)
 {
     int64_t weights = 0, caches = 0, activations = 0;
     char text[5][32];
-    for (int s = 0; s < session->plan->n_stages; s++) {
-        const struct sc_plan_stage *stage = &session->plan->stages[s];
+    const struct sc_plan *plan = session->pipes[0].plan;
+    for (int s = 0; s < plan->n_stages; s++) {
+        const struct sc_plan_stage *stage = &plan->stages[s];
         if (stage->ranks[0] ==
             sc_world_rank(session->world)) { /* what is packed takes the place of what is in the file */
             weights += stage->packed_bytes > stage->weight_bytes ? stage->packed_bytes : stage->weight_bytes;
@@ -54,7 +54,7 @@ enum sc_status sc_session_check_memory(const struct sc_session *session)
         sc_bytes_text(activations, text[3], sizeof text[3]), sc_bytes_text(have, text[4], sizeof text[4]));
 }
 
-enum sc_status sc_session_make_plan(struct sc_session *session)
+enum sc_status sc_session_make_plan(struct sc_session *session, const char *path, struct sc_plan **out)
 {
     const struct sc_session_options *options = &session->options;
     if (options->pin >= sc_world_size(session->world)) {
@@ -64,8 +64,8 @@ enum sc_status sc_session_make_plan(struct sc_session *session)
     const struct sc_planning planning = {.n_ranks = sc_world_size(session->world),
         .n_stages = options->n_stages,
         .fewer = options->fewer_stages,
-        .plan_path = options->plan_path,
-        .random = options->random_plan,
+        .plan_path = path,
+        .random = options->random_plan && path == options->plan_path,
         .random_seed = options->plan_seed,
         .memory = session->memory,
         .n_slots = options->n_slots,
@@ -76,10 +76,26 @@ enum sc_status sc_session_make_plan(struct sc_session *session)
         .pairs = options->pairs,
         .input_facts = options->input_facts,
         .kernels = session->kernels};
-    SC_TRY(sc_planning_make(
-        session->model, &planning, session->is_state, &session->arena, &session->facts, &session->plan));
-    for (int s = 0; s < session->plan->n_stages && options->pin >= 0; s++) {
-        session->plan->stages[s].ranks[0] = options->pin;
+    struct sc_plan *plan;
+    struct sc_fact *facts;
+    SC_TRY(sc_planning_make(session->model, &planning, session->is_state, &session->arena, &facts, &plan));
+    for (int s = 0; s < plan->n_stages && options->pin >= 0; s++) {
+        plan->stages[s].ranks[0] = options->pin;
     }
-    return check_ranks(session);
+    const enum sc_status status = check_ranks(session, path, plan);
+    if (status != SC_OK) {
+        sc_plan_free(plan);
+        return status;
+    }
+    session->facts = facts;
+    *out = plan;
+    return SC_OK;
+}
+
+enum sc_status sc_session_make_plans(struct sc_session *session)
+{
+    const struct sc_session_options *options = &session->options;
+    SC_TRY(sc_session_make_plan(session, options->plan_path, &session->pipes[0].plan));
+    session->n_pipes = 1;
+    return SC_OK;
 }

@@ -23,19 +23,27 @@ static void bind_worker(void *arg, int worker)
     }
 }
 
+static void count_stage(const struct sc_stage *stage, int64_t *done_bytes)
+{
+    for (int p = 0; p < SC_PARTS && stage->parts[p].program; p++) {
+        int64_t own = 0, mapped = 0;
+        sc_program_weight_bytes(stage->parts[p].program, &own, &mapped);
+        *done_bytes += own + mapped;
+    }
+}
+
 /* The stages of this rank: bytes of weights that are there, of those that are planned. */
 static void count_loaded(const struct sc_session *session, int64_t *done_bytes, int64_t *all_bytes)
 {
-    for (int s = 0; s < session->n_stages; s++) {
-        int64_t own = 0, mapped = 0;
-        for (int p = 0; p < SC_PARTS && session->stages[s].parts[p].program; p++) {
-            sc_program_weight_bytes(session->stages[s].parts[p].program, &own, &mapped);
-            *done_bytes += own + mapped;
+    for (int p = 0; p < session->n_pipes; p++) {
+        const struct sc_pipe *pipe = &session->pipes[p];
+        for (int s = 0; s < pipe->n_stages; s++) {
+            count_stage(&pipe->stages[s], done_bytes);
         }
-    }
-    for (int s = 0; s < session->plan->n_stages; s++) {
-        const struct sc_plan_stage *stage = &session->plan->stages[s];
-        *all_bytes += stage->ranks[0] == sc_world_rank(session->world) ? stage->weight_bytes : 0;
+        for (int s = 0; pipe->plan && s < pipe->plan->n_stages; s++) {
+            const struct sc_plan_stage *stage = &pipe->plan->stages[s];
+            *all_bytes += stage->ranks[0] == sc_world_rank(session->world) ? stage->weight_bytes : 0;
+        }
     }
     *done_bytes = *done_bytes < *all_bytes ? *done_bytes : *all_bytes; /* packed forms may be larger */
 }
@@ -52,7 +60,7 @@ static void show_tick(struct sc_session *session)
         return;
     }
     session->shown_ns = now_ns;
-    if (atomic_load_explicit(&session->activity.phase, memory_order_relaxed) == SC_PHASE_LOAD && session->plan) {
+    if (atomic_load_explicit(&session->activity.phase, memory_order_relaxed) == SC_PHASE_LOAD) {
         count_loaded(session, &done_bytes, &all_bytes);
     }
     options->show_tick(options->show_arg, done_bytes, all_bytes);
@@ -97,25 +105,25 @@ static enum sc_status make_team(struct sc_session *session)
     return SC_OK;
 }
 
-/* As many as no link can run out of buffers for, and enough to keep every stage busy. */
-static enum sc_status check_links(struct sc_session *session)
+/* As many as no link can run out of buffers for, which all plans share, and enough to keep every stage busy. */
+static enum sc_status check_links(struct sc_session *session, struct sc_pipe *pipe)
 {
-    const int size = sc_world_size(session->world);
+    const int size = sc_world_size(session->world), buffers = SC_LINK_BUFFERS / session->n_pipes;
     int *edges = sc_arena_array(&session->arena, (size_t)size * (size_t)size, sizeof *edges);
     if (!edges) {
         return SC_NO_MEMORY;
     }
     int most = 1;
-    for (int e = 0; e < session->n_edges; e++) {
-        int *n = &edges[session->edges[e].from_rank * size + session->edges[e].to_rank];
+    for (int e = 0; e < pipe->n_edges; e++) {
+        int *n = &edges[pipe->edges[e].from_rank * size + pipe->edges[e].to_rank];
         most = ++*n > most ? *n : most;
     }
-    if (most > SC_LINK_BUFFERS) {
-        return sc_fail(SC_LIMIT, "the plan needs %d edges between two ranks, at most %d work", most, SC_LINK_BUFFERS);
+    if (most > buffers) {
+        return sc_fail(SC_LIMIT, "the plan needs %d edges between two ranks, at most %d work", most, buffers);
     }
-    session->window = SC_LINK_BUFFERS / most;
-    session->window = session->window > SC_MAX_WINDOW ? SC_MAX_WINDOW : session->window;
-    session->window = session->window > 2 * session->plan->n_stages ? 2 * session->plan->n_stages : session->window;
+    pipe->window = buffers / most;
+    pipe->window = pipe->window > SC_MAX_WINDOW ? SC_MAX_WINDOW : pipe->window;
+    pipe->window = pipe->window > 2 * pipe->plan->n_stages ? 2 * pipe->plan->n_stages : pipe->window;
     return SC_OK;
 }
 
@@ -146,11 +154,11 @@ static enum sc_status prepare(struct sc_session *session)
 static const char *name_node(const void *arg, int stage, int node)
 {
     const struct sc_session *session = arg;
-    for (int s = 0; s < session->n_stages; s++) {
-        const int part = atomic_load_explicit(&session->stages[s].part, memory_order_relaxed);
-        const struct sc_program *program = session->stages[s].parts[part].program;
-        if (session->stages[s].index == stage && node < sc_program_n_steps(program)) {
-            return sc_program_step_name(program, node);
+    for (int p = 0; p < session->n_pipes; p++) {
+        const struct sc_stage *here = sc_pipe_stage(&session->pipes[p], stage - session->pipes[p].first_stage);
+        const int part = here ? atomic_load_explicit(&here->part, memory_order_relaxed) : 0;
+        if (here && node < sc_program_n_steps(here->parts[part].program)) {
+            return sc_program_step_name(here->parts[part].program, node);
         }
     }
     return "";
@@ -160,7 +168,9 @@ enum sc_status sc_session_lay_out(struct sc_session *session)
 {
     sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
     enum sc_status status = sc_session_build(session);
-    status = status == SC_OK ? check_links(session) : status;
+    for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
+        status = check_links(session, &session->pipes[p]);
+    }
     status = status == SC_OK ? sc_session_find_ports(session) : status;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     SC_TRY(sc_world_agree(session->world, status));
@@ -179,10 +189,13 @@ static enum sc_status open_session(struct sc_session *session)
     enum sc_status status = SC_OK;
     if (sc_world_rank(world) == 0) {
         status = sc_session_read_defaults(session);
-        status = status == SC_OK ? sc_session_make_plan(session) : status;
+        status = status == SC_OK ? sc_session_make_plans(session) : status;
     }
     SC_TRY(sc_world_agree(world, status));
-    SC_TRY(sc_session_share_plan(session));
+    SC_TRY(sc_world_broadcast(world, &session->n_pipes, sizeof session->n_pipes));
+    for (int p = 0; p < session->n_pipes; p++) {
+        SC_TRY(sc_session_share_plan(session, &session->pipes[p]));
+    }
     SC_TRY(sc_world_agree(world, sc_session_check_memory(session)));
     return sc_session_lay_out(session);
 }
@@ -211,6 +224,20 @@ enum sc_status sc_session_open(
     return SC_OK;
 }
 
+void sc_pipe_release(struct sc_pipe *pipe)
+{
+    for (int e = 0; e < pipe->n_edges && pipe->edges; e++) {
+        while (pipe->edges[e].count > 0) {
+            sc_edge_pop(&pipe->edges[e]);
+        }
+        sc_arena_release(&pipe->edges[e].arena);
+    }
+    for (int s = 0; s < pipe->n_stages; s++) {
+        sc_stage_release(&pipe->stages[s]);
+    }
+    sc_plan_free(pipe->plan);
+}
+
 void sc_session_close(struct sc_session *session)
 {
     if (!session) {
@@ -222,20 +249,13 @@ void sc_session_close(struct sc_session *session)
         struct sc_mail *mail = &session->mail[session->mail_head++ % SC_MAIL];
         sc_link_give_back(mail->link, &mail->received);
     }
-    for (int e = 0; e < session->n_edges && session->edges; e++) {
-        while (session->edges[e].count > 0) {
-            sc_edge_pop(&session->edges[e]);
-        }
-        sc_arena_release(&session->edges[e].arena);
-    }
-    for (int s = 0; s < session->n_stages; s++) {
-        sc_stage_release(&session->stages[s]);
+    for (int p = session->n_pipes - 1; p >= 0; p--) { /* later ones use weights and states of the first */
+        sc_pipe_release(&session->pipes[p]);
     }
     sc_trace_release(&session->trace);
     sc_team_free(session->team);
     sc_machine_binding_restore(session->machine, session->binding);
     sc_machine_free(session->machine);
-    sc_plan_free(session->plan);
     sc_arena_release(&session->submit_arena);
     sc_arena_release(&session->tail_arena);
     sc_arena_release(&session->arena);
@@ -244,7 +264,18 @@ void sc_session_close(struct sc_session *session)
 
 const struct sc_plan *sc_session_plan(const struct sc_session *session)
 {
-    return session->plan;
+    return session->pipes[0].plan;
+}
+
+const struct sc_plan *sc_session_prefill_plan(const struct sc_session *session)
+{
+    return session->n_pipes > 1 ? session->pipes[1].plan : NULL;
+}
+
+int sc_session_n_stages(const struct sc_session *session)
+{
+    const struct sc_pipe *last = &session->pipes[session->n_pipes - 1];
+    return last->first_stage + last->plan->n_stages;
 }
 
 const struct sc_fact *sc_session_facts(const struct sc_session *session)
@@ -269,15 +300,23 @@ enum sc_status sc_session_write_trace(struct sc_session *session, const char *pa
 
 int sc_session_window(const struct sc_session *session)
 {
-    return session->window;
+    return session->pipes[0].window;
+}
+
+int sc_session_prefill_window(const struct sc_session *session)
+{
+    return session->pipes[session->n_pipes - 1].window;
 }
 
 int64_t sc_session_read_weight_bytes(const struct sc_session *session)
 {
     int64_t bytes = 0;
-    for (int s = 0; s < session->n_stages; s++) {
-        for (int p = 0; p < session->stages[s].n_parts; p++) {
-            bytes += sc_frame_read_weight_bytes(session->stages[s].parts[p].frame);
+    for (int p = 0; p < session->n_pipes; p++) {
+        for (int s = 0; s < session->pipes[p].n_stages; s++) {
+            const struct sc_stage *stage = &session->pipes[p].stages[s];
+            for (int part = 0; part < stage->n_parts; part++) {
+                bytes += sc_frame_read_weight_bytes(stage->parts[part].frame);
+            }
         }
     }
     return bytes;
@@ -286,9 +325,12 @@ int64_t sc_session_read_weight_bytes(const struct sc_session *session)
 int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim)
 {
     int n = 0;
-    for (int s = 0; s < session->n_stages; s++) {
-        for (int p = 0; p < session->stages[s].n_parts; p++) {
-            n += sc_frame_steps_writing_dim(session->stages[s].parts[p].frame, dim);
+    for (int p = 0; p < session->n_pipes; p++) {
+        for (int s = 0; s < session->pipes[p].n_stages; s++) {
+            const struct sc_stage *stage = &session->pipes[p].stages[s];
+            for (int part = 0; part < stage->n_parts; part++) {
+                n += sc_frame_steps_writing_dim(stage->parts[part].frame, dim);
+            }
         }
     }
     return n;

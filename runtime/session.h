@@ -13,6 +13,7 @@
 
 struct sc_microbatch {
     int64_t seq; /* set by submit */
+    bool prefill; /* set by the caller: goes by the prefill plan, in a session that has one */
     uint64_t dropped; /* bits of slots whose states are given back before anything else */
     int n_rows; /* 0 for stateless models */
     struct sc_row rows[SC_WIRE_ROWS];
@@ -102,14 +103,23 @@ enum sc_status sc_session_open(struct sc_world *world, struct sc_model *model, c
 
 /* What open has decided, for reports; on every rank. */
 const struct sc_plan *sc_session_plan(const struct sc_session *session);
+
+/* The plan by which microbatches go that say prefill; NULL: there is one plan for all. What such a microbatch, of one
+ * row, adds to its slot's states goes to the ranks that own them by the other plan while the rest of it is computed; it
+ * is delivered once that is there, and then the slot goes on by the other plan. The two never hold each other up but
+ * where they share a rank, for one microbatch. */
+const struct sc_plan *sc_session_prefill_plan(const struct sc_session *session);
+int sc_session_n_stages(const struct sc_session *session); /* of both */
+
 const struct sc_fact *sc_session_facts(
     const struct sc_session *session); /* of every value at planning dims; rank 0, else NULL */
 const bool *sc_session_is_state(const struct sc_session *session); /* by value */
 
 int sc_session_threads(const struct sc_session *session); /* workers of this rank */
 
-/* Microbatches that may be in flight at once. */
+/* Microbatches that may be in flight at once, by one of the plans. */
 int sc_session_window(const struct sc_session *session);
+int sc_session_prefill_window(const struct sc_session *session);
 
 /* Rank 0. Microbatches that were submitted and not yet delivered. */
 int64_t sc_session_in_flight(const struct sc_session *session);
@@ -123,6 +133,9 @@ enum sc_status sc_session_submit(
  * outputs[0] alone. They are valid until the next call. A failed microbatch returns its error (code, rank, stage,
  * node). */
 enum sc_status sc_session_next(struct sc_session *session, const struct sc_value **outputs);
+
+/* The same with two plans: the oldest of either, whichever is through first. */
+enum sc_status sc_session_next_of(struct sc_session *session, bool *prefill, const struct sc_value **outputs);
 
 /* Other ranks. Returns SC_OK when rank 0 closes the session. */
 enum sc_status sc_session_serve(struct sc_session *session);
@@ -160,7 +173,7 @@ struct sc_stage_report {
     int64_t busy_ns, n_microbatches;
 };
 
-/* Collective, as report: of every stage of the plan, on rank 0 (others: NULL). */
+/* Collective, as report: of every stage of the plan, then of the prefill plan, on rank 0 (others: NULL). */
 enum sc_status sc_session_report_stages(struct sc_session *session, struct sc_stage_report *stages);
 
 /* What every rank did when, to a file that Perfetto opens; collective, after report. Does nothing without trace_events. */

@@ -9,6 +9,7 @@
 
 #define SC_EDGE_QUEUE 64 /* messages that wait at the consumer's end of an edge; a power of two */
 #define SC_MAX_WINDOW 32
+#define SC_PIPES 2 /* most plans that a session has at once */
 #define SC_MAIL 8 /* messages about states that wait; a power of two, more than are ever asked at once */
 
 /* One edge of the plan as this rank sees it. Messages of an edge arrive in order; those not yet used wait in the ring.
@@ -56,7 +57,8 @@ struct sc_stage_part {
 };
 
 struct sc_stage {
-    int index;
+    int index; /* in its plan */
+    int number; /* in errors and traces, where stages of all plans have numbers of their own */
     int n_parts; /* 1: steps alone */
     struct sc_stage_part parts[SC_PARTS];
     _Atomic int part; /* that runs, or ran last: the watchdog may ask */
@@ -74,6 +76,22 @@ struct sc_output_source {
     int edge, value;
 };
 
+/* A plan at work: its edges, this rank's stages of it, what is in flight. */
+struct sc_pipe {
+    struct sc_plan *plan;
+    int first_stage, first_edge; /* what its stage 0 is called in errors and traces, its edge 0 on the wire */
+    int n_edges;
+    struct sc_plan_edge *plan_edges;
+    struct sc_edge *edges;
+    struct sc_output_source *sources; /* by graph output */
+    int n_stages; /* of this rank */
+    struct sc_stage *stages;
+    int *store_pairs; /* by pair of options: index in its stage's store, -1 when another rank has it */
+    int window; /* microbatches in flight */
+    int64_t submitted, delivered; /* rank 0 */
+    bool holding; /* rank 0: the results delivered last are still shown */
+};
+
 struct sc_session {
     struct sc_world *world;
     struct sc_model *model;
@@ -87,7 +105,8 @@ struct sc_session {
     struct sc_team *team;
     struct sc_activity activity;
     struct sc_trace trace;
-    struct sc_plan *plan;
+    int n_pipes;
+    struct sc_pipe pipes[SC_PIPES];
     struct sc_fact *facts; /* by value at planning dims; rank 0 */
     bool *is_state; /* by value */
     int n_parts; /* enum sc_part */
@@ -97,17 +116,7 @@ struct sc_session {
     struct sc_value *defaults; /* by graph input, of those given; rank 0 */
     bool *streams; /* rank 0: by rank, whether its weights come from here */
     struct sc_weight_source source; /* where this rank's come from when it has no file */
-    int n_edges;
-    struct sc_plan_edge *plan_edges;
-    struct sc_edge *edges;
     int *input_of; /* by value: which graph input it is, or -1 */
-    struct sc_output_source *sources; /* by graph output */
-    int n_stages; /* of this rank */
-    struct sc_stage *stages;
-    int *store_pairs; /* by pair of options: index in its stage's store, -1 when another rank has it */
-    int window; /* microbatches in flight */
-    int64_t submitted, delivered; /* rank 0 */
-    bool holding; /* rank 0: the results delivered last are still shown */
     struct sc_arena submit_arena;
     int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
     bool ended; /* other ranks: rank 0 said so */
@@ -120,19 +129,24 @@ struct sc_session {
     struct sc_error failed; /* of the microbatch at hand */
 };
 
-/* stage_build.c: edges, programs and states of this rank, from the plan. */
+/* stage_build.c: edges, programs and states of this rank, from the plans. */
 enum sc_status sc_session_build(struct sc_session *session);
 void sc_stage_release(struct sc_stage *stage);
+
+void sc_pipe_release(struct sc_pipe *pipe); /* with what waits on its edges */
 void sc_stage_release_programs(struct sc_stage *stage); /* it keeps its states */
 
 /* part.c: sets n_parts and in_part, once passes are done; what a microbatch runs. */
 enum sc_status sc_session_find_parts(struct sc_session *session);
 enum sc_part sc_session_part(const struct sc_session *session, const struct sc_microbatch *microbatch);
 
-/* The stage of the plan that a pair of options lives on: where its new value is made; -1: nowhere. */
-int sc_session_pair_stage(const struct sc_session *session, int pair);
+/* The stage of a plan that a pair of options lives on: where its new value is made; -1: nowhere. */
+int sc_session_pair_stage(const struct sc_session *session, const struct sc_pipe *pipe, int pair);
 
-/* session.c: from the plan to stages that can run. Collective. */
+/* This rank's stage of a plan; NULL: another rank has it. */
+struct sc_stage *sc_pipe_stage(const struct sc_pipe *pipe, int stage);
+
+/* session.c: from the plans to stages that can run. Collective. */
 enum sc_status sc_session_lay_out(struct sc_session *session);
 
 /* replan.c: follows rank 0 to another plan, before whose first microbatch no other is in flight. Collective. */
@@ -144,7 +158,7 @@ enum sc_status sc_session_answer_state(struct sc_session *session);
 /* flow.c: tells the other ranks that there is an end, or another plan, after what was submitted and delivered. */
 enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind kind);
 
-/* flow.c: sets input_of and sources, once the edges are there. */
+/* flow.c: sets input_of, and sources of each plan, once the edges are there. */
 enum sc_status sc_session_find_ports(struct sc_session *session);
 
 /* stage_run.c: takes in what arrived and runs a stage that has all it needs. *did: something happened. */

@@ -7,56 +7,64 @@
 #include "runtime/stage.h"
 #include "runtime/stream.h"
 
-static int stage_rank(const struct sc_session *session, int stage)
+static int stage_rank(const struct sc_pipe *pipe, int stage)
 {
-    return stage < 0 ? 0 : session->plan->stages[stage].ranks[0];
+    return stage < 0 ? 0 : pipe->plan->stages[stage].ranks[0];
+}
+
+struct sc_stage *sc_pipe_stage(const struct sc_pipe *pipe, int stage)
+{
+    for (int s = 0; s < pipe->n_stages; s++) {
+        if (pipe->stages[s].index == stage) {
+            return &pipe->stages[s];
+        }
+    }
+    return NULL;
 }
 
 /* A stage that nobody reads, as it makes states alone, tells the caller by an edge with no values that it is through with
  * a microbatch: one that is delivered has been through all stages. */
-static enum sc_status add_ends(struct sc_session *session)
+static enum sc_status add_ends(struct sc_session *session, struct sc_pipe *pipe)
 {
-    const int n_stages = session->plan->n_stages;
-    struct sc_plan_edge *edges =
-        sc_arena_array(&session->arena, (size_t)(session->n_edges + n_stages) + 1, sizeof *edges);
+    const int n_stages = pipe->plan->n_stages;
+    struct sc_plan_edge *edges = sc_arena_array(&session->arena, (size_t)(pipe->n_edges + n_stages) + 1, sizeof *edges);
     if (!edges) {
         return SC_NO_MEMORY;
     }
     int n = 0;
-    for (; n < session->n_edges; n++) {
-        edges[n] = session->plan_edges[n];
+    for (; n < pipe->n_edges; n++) {
+        edges[n] = pipe->plan_edges[n];
     }
     for (int s = 0; s < n_stages; s++) {
         bool read = false;
-        for (int e = 0; e < session->n_edges; e++) {
-            read |= session->plan_edges[e].from == s;
+        for (int e = 0; e < pipe->n_edges; e++) {
+            read |= pipe->plan_edges[e].from == s;
         }
         if (!read) {
             edges[n++] = (struct sc_plan_edge){.from = s, .to = -1};
         }
     }
-    session->plan_edges = edges;
-    session->n_edges = n;
+    pipe->plan_edges = edges;
+    pipe->n_edges = n;
     return SC_OK;
 }
 
-static enum sc_status build_edges(struct sc_session *session)
+static enum sc_status build_edges(struct sc_session *session, struct sc_pipe *pipe)
 {
     struct sc_graph *graph = session->model->graph;
     const int rank = sc_world_rank(session->world);
-    SC_TRY(sc_plan_edges(
-        session->plan, graph, session->is_state, &session->arena, &session->n_edges, &session->plan_edges));
-    SC_TRY(add_ends(session));
-    session->edges = sc_arena_array(&session->arena, (size_t)session->n_edges, sizeof *session->edges);
-    if (!session->edges) {
+    SC_TRY(sc_plan_edges(pipe->plan, graph, session->is_state, &session->arena, &pipe->n_edges, &pipe->plan_edges));
+    SC_TRY(add_ends(session, pipe));
+    pipe->edges = sc_arena_array(&session->arena, (size_t)pipe->n_edges, sizeof *pipe->edges);
+    if (!pipe->edges) {
         return SC_NO_MEMORY;
     }
-    for (int e = 0; e < session->n_edges; e++) {
-        struct sc_edge *edge = &session->edges[e];
-        edge->plan = &session->plan_edges[e];
-        edge->index = e;
-        edge->from_rank = stage_rank(session, edge->plan->from);
-        edge->to_rank = stage_rank(session, edge->plan->to);
+    for (int e = 0; e < pipe->n_edges; e++) {
+        struct sc_edge *edge = &pipe->edges[e];
+        edge->plan = &pipe->plan_edges[e];
+        edge->index = pipe->first_edge + e;
+        edge->from_rank = stage_rank(pipe, edge->plan->from);
+        edge->to_rank = stage_rank(pipe, edge->plan->to);
         const int room = edge->plan->n_values > 0 ? edge->plan->n_values : 1;
         edge->values = sc_arena_array(&session->arena, (size_t)room, sizeof *edge->values);
         if (!edge->values) {
@@ -73,15 +81,15 @@ static enum sc_status build_edges(struct sc_session *session)
 }
 
 /* A pair lives where its new value is made. */
-int sc_session_pair_stage(const struct sc_session *session, int pair)
+int sc_session_pair_stage(const struct sc_session *session, const struct sc_pipe *pipe, int pair)
 {
     const struct sc_graph *graph = session->model->graph;
     const int producer = graph->values[session->options.pairs[pair].out].producer;
-    return producer < 0 ? -1 : sc_plan_stage_of(session->plan, &graph->nodes[producer]);
+    return producer < 0 ? -1 : sc_plan_stage_of(pipe->plan, &graph->nodes[producer]);
 }
 
 /* The states of a stage; store_pairs says where they are. */
-static enum sc_status build_store(struct sc_session *session, struct sc_stage *stage)
+static enum sc_status build_store(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     const struct sc_session_options *options = &session->options;
     struct sc_state_pair *pairs = sc_arena_array(&session->arena, (size_t)options->n_pairs, sizeof *pairs);
@@ -90,8 +98,8 @@ static enum sc_status build_store(struct sc_session *session, struct sc_stage *s
     }
     int n = 0;
     for (int p = 0; p < options->n_pairs; p++) {
-        if (sc_session_pair_stage(session, p) == stage->index) {
-            session->store_pairs[p] = n;
+        if (sc_session_pair_stage(session, pipe, p) == stage->index) {
+            pipe->store_pairs[p] = n;
             pairs[n++] = options->pairs[p];
         }
     }
@@ -107,6 +115,7 @@ static enum sc_status build_store(struct sc_session *session, struct sc_stage *s
 /* What to compile for a part of a stage, gathered in arrays of the session's arena. */
 struct sc_builder {
     struct sc_session *session;
+    struct sc_pipe *pipe;
     struct sc_stage *stage;
     struct sc_stage_part *part;
     const bool *in_part; /* by value */
@@ -129,7 +138,7 @@ static void gather_nodes(struct sc_builder *builder)
     const struct sc_graph *graph = builder->session->model->graph;
     for (int n = 0; n < graph->n_nodes; n++) {
         const struct sc_node *node = &graph->nodes[n];
-        if (!node->dead && sc_plan_stage_of(builder->session->plan, node) == builder->stage->index &&
+        if (!node->dead && sc_plan_stage_of(builder->pipe->plan, node) == builder->stage->index &&
             runs_in_part(builder, node)) {
             builder->nodes[builder->n_nodes++] = n;
         }
@@ -137,13 +146,13 @@ static void gather_nodes(struct sc_builder *builder)
 }
 
 /* The edges at the ends of a stage, in their order. */
-static void find_edges(const struct sc_session *session, struct sc_stage *stage)
+static void find_edges(const struct sc_pipe *pipe, struct sc_stage *stage)
 {
-    for (int e = 0; e < session->n_edges; e++) {
-        if (session->plan_edges[e].to == stage->index) {
+    for (int e = 0; e < pipe->n_edges; e++) {
+        if (pipe->plan_edges[e].to == stage->index) {
             stage->in[stage->n_in++] = e;
         }
-        if (session->plan_edges[e].from == stage->index) {
+        if (pipe->plan_edges[e].from == stage->index) {
             stage->out[stage->n_out++] = e;
         }
     }
@@ -151,11 +160,11 @@ static void find_edges(const struct sc_session *session, struct sc_stage *stage)
 
 static void gather_edges(struct sc_builder *builder)
 {
-    const struct sc_session *session = builder->session;
+    const struct sc_pipe *pipe = builder->pipe;
     const struct sc_stage *stage = builder->stage;
     struct sc_stage_part *part = builder->part;
     for (int i = 0; i < stage->n_in; i++) {
-        const struct sc_plan_edge *edge = &session->plan_edges[stage->in[i]];
+        const struct sc_plan_edge *edge = &pipe->plan_edges[stage->in[i]];
         for (int v = 0; v < edge->n_values; v++) {
             if (builder->in_part[edge->values[v]]) {
                 part->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = stage->in[i], .value = v};
@@ -165,7 +174,7 @@ static void gather_edges(struct sc_builder *builder)
     }
     int n = 0;
     for (int o = 0; o < stage->n_out; o++) {
-        const struct sc_plan_edge *edge = &session->plan_edges[stage->out[o]];
+        const struct sc_plan_edge *edge = &pipe->plan_edges[stage->out[o]];
         for (int v = 0; v < edge->n_values; v++) {
             const bool given = builder->in_part[edge->values[v]];
             part->out_values[n++] = given ? builder->n_outputs : -1;
@@ -200,18 +209,19 @@ static enum sc_status gather_pairs(struct sc_builder *builder, const bool *is_re
     struct sc_stage_part *part = builder->part;
     for (int p = 0; p < session->options.n_pairs; p++) {
         const struct sc_state_pair *pair = &session->options.pairs[p];
-        const bool mine = sc_session_pair_stage(session, p) == builder->stage->index;
+        const bool mine = sc_session_pair_stage(session, builder->pipe, p) == builder->stage->index;
         const bool read = is_read[pair->in];
         if (read && !mine) {
             return sc_fail(SC_BAD_INPUT, "plan: stage %d reads the state '%s', which another stage continues",
                 builder->stage->index, session->model->graph->values[pair->in].name);
         }
         if (read) {
-            part->inputs[builder->n_inputs] = (struct sc_stage_input){.edge = -1, .value = session->store_pairs[p]};
+            part->inputs[builder->n_inputs] =
+                (struct sc_stage_input){.edge = -1, .value = builder->pipe->store_pairs[p]};
             builder->inputs[builder->n_inputs++] = pair->in;
         }
         if (mine && builder->in_part[pair->out]) {
-            part->pairs[part->n_pairs] = session->store_pairs[p];
+            part->pairs[part->n_pairs] = builder->pipe->store_pairs[p];
             part->pair_outputs[part->n_pairs++] = builder->n_outputs;
             builder->outputs[builder->n_outputs++] = pair->out;
         }
@@ -232,12 +242,12 @@ static enum sc_status build_pairs(struct sc_builder *builder)
 }
 
 /* How many values a stage may have at its ends, and the most of one edge. */
-static size_t count_ends(const struct sc_session *session, size_t *widest)
+static size_t count_ends(const struct sc_session *session, const struct sc_pipe *pipe, size_t *widest)
 {
     size_t n = (size_t)session->options.n_pairs + 1;
     *widest = 1;
-    for (int e = 0; e < session->n_edges; e++) {
-        const size_t values = (size_t)session->plan_edges[e].n_values;
+    for (int e = 0; e < pipe->n_edges; e++) {
+        const size_t values = (size_t)pipe->plan_edges[e].n_values;
         n += values;
         *widest = values > *widest ? values : *widest;
     }
@@ -250,7 +260,7 @@ static enum sc_status make_room(struct sc_builder *builder)
     struct sc_stage_part *part = builder->part;
     struct sc_arena *arena = &session->arena;
     size_t widest;
-    const size_t n_values = count_ends(session, &widest), n_pairs = (size_t)session->options.n_pairs;
+    const size_t n_values = count_ends(session, builder->pipe, &widest), n_pairs = (size_t)session->options.n_pairs;
     builder->nodes = sc_arena_array(arena, (size_t)session->model->graph->n_nodes, sizeof *builder->nodes);
     builder->inputs = sc_arena_array(arena, n_values, sizeof *builder->inputs);
     builder->outputs = sc_arena_array(arena, n_values, sizeof *builder->outputs);
@@ -265,10 +275,11 @@ static enum sc_status make_room(struct sc_builder *builder)
 }
 
 /* Weights that an earlier part of the stage has are shown, not brought in again. */
-static enum sc_status build_part(struct sc_session *session, struct sc_stage *stage, int p)
+static enum sc_status build_part(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage, int p)
 {
     struct sc_stage_part *part = &stage->parts[p];
-    struct sc_builder builder = {.session = session, .stage = stage, .part = part, .in_part = session->in_part[p]};
+    struct sc_builder builder = {
+        .session = session, .pipe = pipe, .stage = stage, .part = part, .in_part = session->in_part[p]};
     SC_TRY(make_room(&builder));
     gather_nodes(&builder);
     gather_edges(&builder);
@@ -292,50 +303,54 @@ static enum sc_status build_part(struct sc_session *session, struct sc_stage *st
     return sc_frame_create(part->program, &frame, &part->frame);
 }
 
-static enum sc_status build_stage(struct sc_session *session, struct sc_stage *stage)
+static enum sc_status build_stage(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     size_t widest;
     struct sc_arena *arena = &session->arena;
-    (void)count_ends(session, &widest);
+    (void)count_ends(session, pipe, &widest);
     stage->sent = sc_arena_array(arena, widest, sizeof *stage->sent);
-    stage->in = sc_arena_array(arena, (size_t)session->n_edges, sizeof *stage->in);
-    stage->out = sc_arena_array(arena, (size_t)session->n_edges, sizeof *stage->out);
+    stage->in = sc_arena_array(arena, (size_t)pipe->n_edges, sizeof *stage->in);
+    stage->out = sc_arena_array(arena, (size_t)pipe->n_edges, sizeof *stage->out);
     if (!stage->sent || !stage->in || !stage->out) {
         return SC_NO_MEMORY;
     }
-    find_edges(session, stage);
-    SC_TRY(build_store(session, stage));
+    find_edges(pipe, stage);
+    SC_TRY(build_store(session, pipe, stage));
     stage->n_parts = session->n_parts;
     for (int p = 0; p < stage->n_parts; p++) {
-        SC_TRY(build_part(session, stage, p));
+        SC_TRY(build_part(session, pipe, stage, p));
     }
     return SC_OK;
 }
 
-static enum sc_status build_frame(struct sc_session *session)
+static enum sc_status build_frame(struct sc_session *session, struct sc_pipe *pipe)
 {
-    SC_TRY(build_edges(session));
-    const int n_stages = session->plan->n_stages, n_pairs = session->options.n_pairs;
-    session->stages = sc_arena_array(&session->arena, (size_t)n_stages, sizeof *session->stages);
-    session->store_pairs = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *session->store_pairs);
-    if (!session->stages || !session->store_pairs) {
+    const struct sc_pipe *before = pipe > session->pipes ? pipe - 1 : NULL;
+    pipe->first_stage = before ? before->first_stage + before->plan->n_stages : 0;
+    pipe->first_edge = before ? before->first_edge + before->n_edges : 0;
+    SC_TRY(build_edges(session, pipe));
+    const int n_stages = pipe->plan->n_stages, n_pairs = session->options.n_pairs;
+    pipe->stages = sc_arena_array(&session->arena, (size_t)n_stages, sizeof *pipe->stages);
+    pipe->store_pairs = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *pipe->store_pairs);
+    if (!pipe->stages || !pipe->store_pairs) {
         return SC_NO_MEMORY;
     }
     for (int p = 0; p < n_pairs; p++) {
-        session->store_pairs[p] = -1;
+        pipe->store_pairs[p] = -1;
     }
     return SC_OK;
 }
 
-static enum sc_status build_stages(struct sc_session *session)
+static enum sc_status build_stages(struct sc_session *session, struct sc_pipe *pipe)
 {
-    const struct sc_plan *plan = session->plan;
+    const struct sc_plan *plan = pipe->plan;
     for (int s = 0; s < plan->n_stages; s++) {
-        if (stage_rank(session, s) == sc_world_rank(session->world)) {
-            struct sc_stage *stage = &session->stages[session->n_stages++];
+        if (stage_rank(pipe, s) == sc_world_rank(session->world)) {
+            struct sc_stage *stage = &pipe->stages[pipe->n_stages++];
             stage->index = s;
-            sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, s, -1);
-            SC_TRY(build_stage(session, stage));
+            stage->number = pipe->first_stage + s;
+            sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, stage->number, -1);
+            SC_TRY(build_stage(session, pipe, stage));
         }
     }
     return SC_OK;
@@ -344,16 +359,21 @@ static enum sc_status build_stages(struct sc_session *session)
 enum sc_status sc_session_build(struct sc_session *session)
 {
     const bool root = sc_world_rank(session->world) == 0;
-    SC_TRY(sc_world_agree(session->world, build_frame(session))); /* from here on rank 0 may be asked for weights */
-    SC_TRY(sc_stream_find(session));
     enum sc_status status = SC_OK;
+    for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
+        status = build_frame(session, &session->pipes[p]);
+    }
+    SC_TRY(sc_world_agree(session->world, status)); /* from here on rank 0 may be asked for weights */
+    SC_TRY(sc_stream_find(session));
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, -1, -1);
     sc_world_away(session->world, false); /* passes and planning have no parts; loading has */
     if (root) {
         status = sc_stream_serve(session);
     }
     sc_stream_begin(session);
-    status = status == SC_OK ? build_stages(session) : status;
+    for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
+        status = build_stages(session, &session->pipes[p]);
+    }
     status = status == SC_OK ? sc_model_check_files(session->model) : status; /* what was packed is of one model */
     const struct sc_error error = *sc_error_last();
     SC_TRY(sc_stream_finish(session)); /* also after a failure, which rank 0 would not know of */

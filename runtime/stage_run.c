@@ -29,6 +29,18 @@ static enum sc_status keep_mail(struct sc_session *session, struct sc_link *link
     return SC_OK;
 }
 
+/* By its number on the wire; NULL: there is none. */
+static struct sc_edge *find_edge(struct sc_session *session, int edge)
+{
+    for (int p = 0; p < session->n_pipes; p++) {
+        const struct sc_pipe *pipe = &session->pipes[p];
+        if (edge >= pipe->first_edge && edge < pipe->first_edge + pipe->n_edges) {
+            return &pipe->edges[edge - pipe->first_edge];
+        }
+    }
+    return NULL;
+}
+
 /* Takes one message off a link and puts it where it belongs. */
 static enum sc_status route(struct sc_session *session, struct sc_link *link, struct sc_received *received)
 {
@@ -45,7 +57,7 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
     if (header.edge == -1 && (header.kind == SC_WIRE_STATE || header.kind == SC_WIRE_POISON)) {
         return keep_mail(session, link, received);
     }
-    struct sc_edge *edge = header.edge >= 0 && header.edge < session->n_edges ? &session->edges[header.edge] : NULL;
+    struct sc_edge *edge = find_edge(session, header.edge);
     if (!edge || edge->in != link || edge->count == SC_EDGE_QUEUE) {
         sc_link_give_back(link, received);
         return sc_fail(SC_PEER, "rank %d sent a message for edge %d, which it does not have or which is full",
@@ -129,10 +141,10 @@ enum sc_status sc_edge_open(struct sc_session *session, struct sc_edge *edge, bo
     return SC_OK;
 }
 
-static bool stage_ready(const struct sc_session *session, const struct sc_stage *stage)
+static bool stage_ready(const struct sc_pipe *pipe, const struct sc_stage *stage)
 {
     for (int i = 0; i < stage->n_in; i++) {
-        if (session->edges[stage->in[i]].count == 0) {
+        if (pipe->edges[stage->in[i]].count == 0) {
             return false;
         }
     }
@@ -140,11 +152,11 @@ static bool stage_ready(const struct sc_session *session, const struct sc_stage 
 }
 
 /* Opens one message of each edge; all must be of the microbatch that is next. */
-static enum sc_status open_inputs(
-    struct sc_session *session, struct sc_stage *stage, struct sc_microbatch *microbatch, bool *poisoned)
+static enum sc_status open_inputs(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage,
+    struct sc_microbatch *microbatch, bool *poisoned)
 {
     for (int i = 0; i < stage->n_in; i++) {
-        struct sc_edge *edge = &session->edges[stage->in[i]];
+        struct sc_edge *edge = &pipe->edges[stage->in[i]];
         SC_TRY(sc_edge_open(session, edge, poisoned));
         if (edge->header.seq != stage->next_seq) {
             return sc_fail(SC_PEER, "edge %d brought microbatch %lld, want %lld", edge->index,
@@ -159,8 +171,8 @@ static enum sc_status open_inputs(
 }
 
 /* What may fail for one microbatch alone. */
-static enum sc_status compute(struct sc_session *session, const struct sc_stage *stage,
-    const struct sc_stage_part *part, const struct sc_microbatch *microbatch)
+static enum sc_status compute(struct sc_pipe *pipe, const struct sc_stage *stage, const struct sc_stage_part *part,
+    const struct sc_microbatch *microbatch)
 {
     if (stage->store) {
         SC_TRY(sc_state_begin(stage->store, microbatch->rows, microbatch->n_rows));
@@ -168,7 +180,7 @@ static enum sc_status compute(struct sc_session *session, const struct sc_stage 
     for (int i = 0; i < part->n_inputs; i++) {
         const struct sc_stage_input *input = &part->inputs[i];
         if (input->edge >= 0) {
-            part->feeds[i] = &session->edges[input->edge].values[input->value];
+            part->feeds[i] = &pipe->edges[input->edge].values[input->value];
         } else {
             SC_TRY(sc_state_feed(stage->store, input->value, microbatch->rows, microbatch->n_rows, &part->feeds[i]));
         }
@@ -185,7 +197,7 @@ static void note_failure(struct sc_session *session, const struct sc_stage *stag
 {
     session->failed = *sc_error_last();
     session->failed.rank = sc_world_rank(session->world);
-    session->failed.stage = stage->index;
+    session->failed.stage = stage->number;
     session->failed.seq = seq;
     if (gethostname(session->failed.host, sizeof session->failed.host - 1) != 0) {
         session->failed.host[0] = '\0';
@@ -208,14 +220,14 @@ static enum sc_status send_tail(struct sc_session *session, struct sc_edge *edge
     return sc_edge_send(session, edge, microbatch, &sent, 1, NULL);
 }
 
-static enum sc_status send_outputs(
-    struct sc_session *session, struct sc_stage *stage, const struct sc_microbatch *microbatch, bool poisoned)
+static enum sc_status send_outputs(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage,
+    const struct sc_microbatch *microbatch, bool poisoned)
 {
     static const struct sc_value none = {.kind = SC_KIND_NONE};
     const struct sc_stage_part *part = &stage->parts[sc_session_part(session, microbatch)];
     const int *output = part->out_values;
     for (int o = 0; o < stage->n_out; o++) {
-        struct sc_edge *edge = &session->edges[stage->out[o]];
+        struct sc_edge *edge = &pipe->edges[stage->out[o]];
         const int n = edge->plan->n_values;
         if (poisoned) {
             SC_TRY(sc_edge_send(session, edge, microbatch, NULL, 0, &session->failed));
@@ -239,20 +251,20 @@ static int64_t busy_ns(const struct sc_session *session)
     return atomic_load_explicit(&session->activity.phase_ns[SC_PHASE_COMPUTE], memory_order_relaxed);
 }
 
-static enum sc_status run_stage(struct sc_session *session, struct sc_stage *stage)
+static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     struct sc_microbatch microbatch = {.seq = stage->next_seq};
     bool poisoned = false;
-    SC_TRY(open_inputs(session, stage, &microbatch, &poisoned));
+    SC_TRY(open_inputs(session, pipe, stage, &microbatch, &poisoned));
     const enum sc_part runs = sc_session_part(session, &microbatch);
     const struct sc_stage_part *part = &stage->parts[runs];
     atomic_store_explicit(&stage->part, (int)runs, memory_order_relaxed);
-    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->index, microbatch.seq);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->number, microbatch.seq);
     const int64_t before_ns = busy_ns(session);
     if (stage->store) {
         sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
     }
-    if (!poisoned && compute(session, stage, part, &microbatch) != SC_OK) {
+    if (!poisoned && compute(pipe, stage, part, &microbatch) != SC_OK) {
         (void)sc_fail_in("'%s'", session->model->path); /* as errors before anything runs begin */
         note_failure(session, stage, microbatch.seq);
         poisoned = true;
@@ -260,32 +272,42 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_stage *sta
     for (int p = 0; p < part->n_pairs && poisoned; p++) {
         sc_state_cut(stage->store, part->pairs[p], microbatch.rows, microbatch.n_rows);
     }
-    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->index, microbatch.seq);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->number, microbatch.seq);
     stage->done.busy_ns += busy_ns(session) - before_ns;
     stage->done.n_microbatches++;
-    SC_TRY(send_outputs(session, stage, &microbatch, poisoned));
+    SC_TRY(send_outputs(session, pipe, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {
-        sc_edge_pop(&session->edges[stage->in[i]]);
+        sc_edge_pop(&pipe->edges[stage->in[i]]);
     }
     stage->next_seq++;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     return SC_OK;
 }
 
+static enum sc_status step_pipe(struct sc_session *session, struct sc_pipe *pipe, bool *did)
+{
+    for (int s = pipe->n_stages - 1; s >= 0; s--) { /* later stages first: they free what earlier ones wait for */
+        if (stage_ready(pipe, &pipe->stages[s])) {
+            *did = true;
+            return run_stage(session, pipe, &pipe->stages[s]);
+        }
+    }
+    return SC_OK;
+}
+
 enum sc_status sc_session_step(struct sc_session *session, bool *did)
 {
+    bool came = false;
     *did = false;
-    SC_TRY(receive(session, did));
+    SC_TRY(receive(session, &came));
     if (session->n_mail > 0 && sc_world_rank(session->world) != 0) {
         *did = true;
         return sc_session_answer_state(session);
     }
-    for (int s = session->n_stages - 1; s >= 0; s--) { /* later stages first: they free what earlier ones wait for */
-        if (stage_ready(session, &session->stages[s])) {
-            *did = true;
-            return run_stage(session, &session->stages[s]);
-        }
+    for (int p = 0; p < session->n_pipes && !*did; p++) {
+        SC_TRY(step_pipe(session, &session->pipes[p], did));
     }
+    *did |= came;
     return SC_OK;
 }
 

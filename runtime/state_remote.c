@@ -24,14 +24,14 @@ struct owned {
 
 static enum sc_status find_owned(const struct sc_session *session, int pair, struct owned *owned)
 {
-    const int stage = pair >= 0 && pair < session->options.n_pairs ? sc_session_pair_stage(session, pair) : -1;
-    for (int s = 0; s < session->n_stages; s++) {
-        if (stage >= 0 && session->stages[s].index == stage) {
-            *owned = (struct owned){.store = session->stages[s].store, .index = session->store_pairs[pair]};
-            return SC_OK;
-        }
+    const struct sc_pipe *pipe = &session->pipes[0];
+    const int stage = pair >= 0 && pair < session->options.n_pairs ? sc_session_pair_stage(session, pipe, pair) : -1;
+    const struct sc_stage *here = sc_pipe_stage(pipe, stage);
+    if (!here) {
+        return sc_fail(SC_PEER, "state %d was asked for where it is not", pair);
     }
-    return sc_fail(SC_PEER, "state %d was asked for where it is not", pair);
+    *owned = (struct owned){.store = here->store, .index = pipe->store_pairs[pair]};
+    return SC_OK;
 }
 
 static enum sc_status expect(const struct owned *owned, const struct question *question)
@@ -161,8 +161,9 @@ static enum sc_status take_answer(struct sc_session *session, int owner, void *t
 /* -1: no stage computes it. */
 static int owner_of(const struct sc_session *session, int pair)
 {
-    const int stage = sc_session_pair_stage(session, pair);
-    return stage < 0 ? -1 : session->plan->stages[stage].ranks[0];
+    const struct sc_pipe *pipe = &session->pipes[0];
+    const int stage = sc_session_pair_stage(session, pipe, pair);
+    return stage < 0 ? -1 : pipe->plan->stages[stage].ranks[0];
 }
 
 /* A question without data, and its answer in place of it. */

@@ -91,9 +91,11 @@ static void count(struct server *server)
     for (int peer = 1; peer < sc_world_size(session->world); peer++) {
         server->n_left += session->streams[peer];
     }
-    for (int s = 0; s < session->plan->n_stages; s++) {
-        const struct sc_plan_stage *stage = &session->plan->stages[s];
-        server->all_bytes += session->streams[stage->ranks[0]] ? stage->weight_bytes : 0;
+    for (int p = 0; p < session->n_pipes; p++) {
+        const struct sc_plan *plan = session->pipes[p].plan;
+        for (int s = 0; s < plan->n_stages; s++) {
+            server->all_bytes += session->streams[plan->stages[s].ranks[0]] ? plan->stages[s].weight_bytes : 0;
+        }
     }
 }
 
