@@ -181,7 +181,8 @@ static struct sc_frame *body_frame(const struct sc_caller *caller, const struct 
     const struct sc_step *step = &frame->program->steps[caller->step];
     struct sc_frame **place = &frame->bodies[caller->step][body - step->bodies];
     if (!*place) {
-        *status = sc_frame_create(body->program, &frame->options, place);
+        const struct sc_frame_options options = {.team = frame->options.team, .activity = frame->options.activity};
+        *status = sc_frame_create(body->program, &options, place);
     }
     return *place;
 }
@@ -386,6 +387,9 @@ enum sc_status sc_frame_run(struct sc_frame *frame, const struct sc_value *const
         call.exec = &caller;
         SC_TRY(frame->layout->planned[s] ? run_planned(frame, s, &call) : run_late(frame, s, &call));
         frame->read_weight_bytes += (int64_t)program->steps[s].packed_bytes;
+        if (frame->options.on_step) {
+            SC_TRY(frame->options.on_step(frame->options.on_step_arg, s));
+        }
     }
     return SC_OK;
 }

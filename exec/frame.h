@@ -19,6 +19,9 @@ struct sc_frame;
 struct sc_frame_options {
     struct sc_team *team; /* NULL: one thread */
     struct sc_activity *activity; /* NULL: none; the running step is written there */
+    enum sc_status (*on_step)(
+        void *arg, int step); /* a step is done, of this program and not of bodies; NULL: no matter */
+    void *on_step_arg;
 };
 
 enum sc_status sc_frame_create(

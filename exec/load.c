@@ -63,13 +63,32 @@ static enum sc_status fetch(struct fetching *fetching, struct sc_team *team)
                                                           : sc_team_relieve(team, fetch_here, fetching);
 }
 
-/* The same weight in a program that was loaded before, or NULL. */
-static const struct sc_tensor *find_beside(const struct sc_program *beside, int weight)
+/* A weight that a program beside this one has brought in; NULL: none has. */
+static const struct sc_value *find_loaded(const struct sc_program *program, int weight)
 {
-    for (int s = 0; beside && s < beside->n_slots; s++) {
-        const struct sc_slot *slot = &beside->slots[s];
-        if (slot->kind == SC_SLOT_WEIGHT && slot->weight == weight && slot->needed) {
-            return &beside->constants[s].u.tensor;
+    for (int p = 0; p < program->spec.n_beside; p++) {
+        const struct sc_program *other = program->spec.beside[p];
+        for (int s = 0; s < other->n_slots; s++) {
+            const struct sc_slot *slot = &other->slots[s];
+            if (slot->kind == SC_SLOT_WEIGHT && slot->weight == weight && slot->needed) {
+                return &other->constants[s];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The packed weight of the same node there: how it is packed follows from the graph alone. */
+static void *find_packed(const struct sc_program *program, const struct sc_step *step)
+{
+    for (int p = 0; p < program->spec.n_beside; p++) {
+        const struct sc_program *other = program->spec.beside[p];
+        for (int s = 0; s < other->n_steps; s++) {
+            const struct sc_step *theirs = &other->steps[s];
+            if (theirs->node == step->node && theirs->packed && theirs->packed_inputs == step->packed_inputs &&
+                theirs->packed_bytes == step->packed_bytes) {
+                return theirs->packed;
+            }
         }
     }
     return NULL;
@@ -87,9 +106,9 @@ static enum sc_status load_weight(struct sc_program *program, int s, struct sc_t
         value->u.tensor.data = NULL;
         return SC_OK;
     }
-    const struct sc_tensor *there = find_beside(program->spec.beside, slot->weight);
-    if (there) {
-        value->u.tensor = *there;
+    const struct sc_value *loaded = find_loaded(program, slot->weight);
+    if (loaded) {
+        *value = *loaded;
         return SC_OK;
     }
     struct sc_making making = {0};
@@ -198,8 +217,10 @@ static enum sc_status pack_steps(struct sc_program *program, struct sc_team *tea
     enum sc_status status = packing ? SC_OK : SC_NO_MEMORY;
     size_t n = 0;
     for (int s = 0; s < program->n_steps && packing; s++) {
-        if (program->steps[s].packed_inputs != 0) {
-            packing[n++] = &program->steps[s];
+        struct sc_step *step = &program->steps[s];
+        step->packed = step->packed_inputs != 0 ? find_packed(program, step) : NULL;
+        if (step->packed_inputs != 0 && !step->packed) {
+            packing[n++] = step;
         }
     }
     if (n > 0) {

@@ -393,6 +393,12 @@ int sc_program_n_steps(const struct sc_program *program)
     return program->n_steps;
 }
 
+int sc_program_output_step(const struct sc_program *program, int i)
+{
+    const struct sc_slot *slot = &program->slots[program->outputs[i]];
+    return slot->kind == SC_SLOT_STEP ? slot->step : -1;
+}
+
 const char *sc_program_step_name(const struct sc_program *program, int step)
 {
     const struct sc_node *node = program->steps[step].node;

@@ -18,11 +18,12 @@ struct sc_program_spec {
     int n_outputs;
     const int *outputs;
     const struct sc_kernels *kernels;
-    const struct sc_program
-        *beside; /* of the same graph, loaded before and freed after: weights that it has as the file
-                                        has them are not brought in again; NULL: none */
     bool blas; /* --gemm blas */
     uint64_t seed; /* of random operators without a seed attribute */
+    int n_beside;
+    struct sc_program *const
+        *beside; /* loaded programs of the same graph that run as long as this one: weights that they
+                                         have are used from there */
 };
 
 /* All of a model's graph: every live node, input and output. */
@@ -43,6 +44,9 @@ void sc_program_free(struct sc_program *program); /* safe on NULL */
 void sc_program_weight_bytes(const struct sc_program *program, int64_t *own_bytes, int64_t *mapped_bytes);
 
 int sc_program_n_steps(const struct sc_program *program);
+
+/* The step that makes output i; -1: none does, it is an input or a weight. */
+int sc_program_output_step(const struct sc_program *program, int i);
 
 /* What messages call a step: its node's name, or else the name of its first output. */
 const char *sc_program_step_name(const struct sc_program *program, int step);

@@ -105,6 +105,8 @@ struct sc_session {
     struct sc_team *team;
     struct sc_activity activity;
     struct sc_trace trace;
+    int n_loaded;
+    struct sc_program **loaded; /* of this rank, in their order */
     int n_pipes;
     struct sc_pipe pipes[SC_PIPES];
     struct sc_fact *facts; /* by value at planning dims; rank 0 */

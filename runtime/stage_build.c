@@ -274,7 +274,7 @@ static enum sc_status make_room(struct sc_builder *builder)
     return made ? SC_OK : SC_NO_MEMORY;
 }
 
-/* Weights that an earlier part of the stage has are shown, not brought in again. */
+/* Weights that what was loaded before has are used from there. */
 static enum sc_status build_part(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage, int p)
 {
     struct sc_stage_part *part = &stage->parts[p];
@@ -294,11 +294,13 @@ static enum sc_status build_part(struct sc_session *session, struct sc_pipe *pip
         .n_outputs = builder.n_outputs,
         .outputs = builder.outputs,
         .kernels = session->kernels,
-        .beside = p > 0 ? stage->parts[0].program : NULL,
+        .n_beside = session->n_loaded,
+        .beside = session->loaded,
         .blas = session->options.blas,
         .seed = session->options.seed};
     SC_TRY(sc_program_compile(&spec, &part->program));
     SC_TRY(sc_program_load(part->program, session->team));
+    session->loaded[session->n_loaded++] = part->program;
     const struct sc_frame_options frame = {.team = session->team, .activity = &session->activity};
     return sc_frame_create(part->program, &frame, &part->frame);
 }
@@ -360,9 +362,14 @@ enum sc_status sc_session_build(struct sc_session *session)
 {
     const bool root = sc_world_rank(session->world) == 0;
     enum sc_status status = SC_OK;
+    int n_stages = 0;
     for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
         status = build_frame(session, &session->pipes[p]);
+        n_stages += session->pipes[p].plan->n_stages;
     }
+    session->n_loaded = 0;
+    session->loaded = sc_arena_array(&session->arena, (size_t)n_stages * SC_PARTS, sizeof(struct sc_program *));
+    status = session->loaded ? status : SC_NO_MEMORY;
     SC_TRY(sc_world_agree(session->world, status)); /* from here on rank 0 may be asked for weights */
     SC_TRY(sc_stream_find(session));
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_LOAD, -1, -1);

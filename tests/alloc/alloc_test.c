@@ -374,7 +374,7 @@ static enum sc_status compile_and_count(struct sc_model *model, struct counts *c
     const struct sc_program_spec spec = sc_program_whole(model, kernels);
     SC_TRY(sc_program_compile(&spec, &program));
     SC_TRY(sc_program_load(program, NULL));
-    SC_TRY(sc_frame_create(program, &(struct sc_frame_options){NULL, NULL}, &frame));
+    SC_TRY(sc_frame_create(program, &(struct sc_frame_options){.team = NULL}, &frame));
     const enum sc_status status = count_frame(frame, model, counts);
     sc_frame_free(frame);
     sc_program_free(program);

@@ -176,6 +176,37 @@ static void steps_writing_a_dim_are_counted_without_views(void **state)
     graph_close(&c);
 }
 
+struct watch {
+    int n, bad, last_of_y;
+};
+
+static enum sc_status watch_step(void *arg, int step)
+{
+    struct watch *watch = arg;
+    watch->bad += step != watch->n++;
+    return step == watch->last_of_y ? sc_fail(SC_LIMIT, "seen enough") : SC_OK;
+}
+
+/* Not of bodies, and what it says ends the run. */
+static void steps_are_told_of_in_their_order(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    struct watch watch = {.last_of_y = -1};
+    graph_open_compiled(&c, "nested_if");
+    sc_frame_free(c.frame);
+    const struct sc_frame_options options = {.on_step = watch_step, .on_step_arg = &watch};
+    assert_ok(sc_frame_create(c.program, &options, &c.frame));
+    graph_run_and_expect(&c, 0);
+    assert_int_equal(watch.bad, 0);
+    assert_int_equal(watch.n, sc_program_n_steps(c.program));
+    watch = (struct watch){.last_of_y = sc_program_output_step(c.program, 0)};
+    assert_in_range(watch.last_of_y, 0, sc_program_n_steps(c.program) - 1);
+    assert_fails(SC_LIMIT, "seen enough", sc_frame_run(c.frame, c.feeds, 0));
+    assert_int_equal(watch.n, watch.last_of_y + 1);
+    graph_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_failing_run_names_its_node_and_the_next_one_succeeds),
         cmocka_unit_test(a_branch_is_wrong_only_when_it_is_taken),
         cmocka_unit_test(steps_writing_a_dim_are_counted_without_views),
+        cmocka_unit_test(steps_are_told_of_in_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

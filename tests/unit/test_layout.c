@@ -156,7 +156,7 @@ static void random_graphs_compute_what_a_plain_evaluation_does(void **state)
         struct sc_frame *frame = NULL;
         random_graph_make(g, seed, 10 + (int)(seed % 30), seed % 2);
         compile(g, seed % 4 < 2, &program);
-        assert_ok(sc_frame_create(program, &(struct sc_frame_options){NULL, NULL}, &frame));
+        assert_ok(sc_frame_create(program, &(struct sc_frame_options){.team = NULL}, &frame));
         for (int round = 0; round < 2; round++) {
             assert_ok(sc_frame_run(frame, g->feeds, round));
             for (int o = 0; o < g->graph.n_outputs; o++) {

@@ -65,7 +65,7 @@ static void a_part_of_a_graph_runs_on_what_it_is_fed(void **state)
     assert_ok(sc_program_compile(&spec, &c.program));
     assert_int_equal(sc_program_n_steps(c.program), 4);
     assert_ok(sc_program_load(c.program, NULL));
-    assert_ok(sc_frame_create(c.program, &(struct sc_frame_options){NULL, NULL}, &c.frame));
+    assert_ok(sc_frame_create(c.program, &(struct sc_frame_options){.team = NULL}, &c.frame));
     const int64_t two = 2;
     float a[] = {2, -6}, b[] = {-2, 6}, z[] = {1, 100};
     float *data[] = {a, b, z};
@@ -153,6 +153,31 @@ static void a_weight_that_no_node_of_a_part_reads_costs_nothing(void **state)
     graph_close(&c);
 }
 
+static void a_weight_that_a_program_beside_has_is_used_from_there(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    int64_t own, mapped;
+    graph_open_compiled(&c, "recipes");
+    graph_run_and_expect(&c, 0);
+    sc_program_weight_bytes(c.program, &own, &mapped);
+    assert_true(own > 100000);
+    struct sc_program *first = c.program;
+    struct sc_program *const beside[] = {first};
+    struct sc_program_spec spec = whole(&c);
+    spec.n_beside = 1;
+    spec.beside = beside;
+    assert_ok(sc_program_compile(&spec, &c.program));
+    assert_ok(sc_program_load(c.program, NULL));
+    sc_program_weight_bytes(c.program, &own, &mapped);
+    assert_int_equal(own + mapped, 0);
+    sc_frame_free(c.frame);
+    assert_ok(sc_frame_create(c.program, &(struct sc_frame_options){.team = NULL}, &c.frame));
+    graph_run_and_expect(&c, 0);
+    graph_close(&c);
+    sc_program_free(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +189,7 @@ int main(void)
         cmocka_unit_test(an_unknown_operator_in_a_body_is_refused_by_name),
         cmocka_unit_test(weights_are_counted_with_those_of_bodies),
         cmocka_unit_test(a_weight_that_no_node_of_a_part_reads_costs_nothing),
+        cmocka_unit_test(a_weight_that_a_program_beside_has_is_used_from_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
