@@ -24,7 +24,7 @@ struct sc_row {
     int32_t n_new; /* positions that this microbatch adds */
     int64_t pos; /* length of the slot's state before it */
     int32_t shares; /* 1 + another slot: this one begins as that one's first `pos` positions; 0: it goes on as it is */
-    int32_t zero;
+    int32_t ends; /* 1: its prompt ends with this microbatch */
     unsigned char note[SC_WIRE_NOTE]; /* for whoever turns outputs into what travels; the runtime carries it */
 };
 

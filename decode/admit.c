@@ -21,7 +21,8 @@ int64_t sc_schedule_total(const struct sc_schedule *schedule, const struct sc_re
 /* Positions that the slot's caches share with the prompt; its last token must run, for the logits after it. */
 static int64_t common(const struct sc_lane *lane, const struct sc_request *request)
 {
-    const int64_t most = lane->n_sent < request->n_prompt - 1 ? lane->n_sent : request->n_prompt - 1;
+    const int64_t held = lane->n_sent < lane->n_alike ? lane->n_sent : lane->n_alike;
+    const int64_t most = held < request->n_prompt - 1 ? held : request->n_prompt - 1;
     int64_t n = 0;
     while (n < most && lane->text[n] == request->prompt[n]) {
         n++;
@@ -203,6 +204,9 @@ enum sc_status sc_schedule_hold(
     struct sc_schedule *schedule, const int64_t *text, int64_t n_text, int64_t n_held, int *slot)
 {
     const int64_t context = schedule->decoder->options.context;
+    if (schedule->split) {
+        return sc_fail(SC_BAD_USAGE, "a text cannot be held where prompts have a plan of their own");
+    }
     if (n_text > context || n_held > n_text) {
         return sc_fail(SC_LIMIT, "a text of %lld tokens is to be held, the context holds %lld", (long long)n_text,
             (long long)context);
@@ -221,7 +225,7 @@ enum sc_status sc_schedule_hold(
     struct sc_lane *lane = &schedule->lanes[idle];
     memcpy(lane->text, text, (size_t)n_text * sizeof *text);
     lane->n_text = n_text;
-    lane->n_sent = n_held;
+    lane->n_sent = lane->n_alike = n_held;
     lane->held = true;
     lane->used = ++schedule->n_begun;
     *slot = idle;

@@ -34,6 +34,7 @@ enum sc_status sc_schedule_create(struct sc_decoder *decoder, struct sc_schedule
     const int64_t slot_pages = sc_pages_for(decoder->options.context);
     schedule->decoder = decoder;
     schedule->session = decoder->session;
+    schedule->split = sc_session_prefill_plan(decoder->session) != NULL;
     schedule->n_slots = options->n_slots > 1 ? options->n_slots : 1;
     schedule->n_pages = options->n_pages > 0 && options->n_pages < schedule->n_slots * slot_pages
         ? options->n_pages
@@ -158,13 +159,25 @@ static void write_note(const struct sc_request *request, bool draws, struct sc_r
     memcpy(row->note, &note, sizeof note);
 }
 
+static int64_t n_in_flight(const struct sc_schedule *schedule)
+{
+    const struct sc_flights *flights = schedule->flights;
+    return flights[0].sent - flights[0].received + flights[1].sent - flights[1].received;
+}
+
 /* The microbatch goes off. Its tokens are in schedule->tokens. What is wrong with it before it leaves is wrong with the
  * program: requests were checked when they were added. */
 static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *microbatch, bool step)
 {
-    struct sc_flight *flight = &schedule->flights[schedule->sent % SC_MOST_FLIGHTS];
+    const bool prefill = schedule->split && !step;
+    struct sc_flights *flights = &schedule->flights[prefill];
+    struct sc_flight *flight = &flights->ring[flights->sent % SC_MOST_FLIGHTS];
     *flight = (struct sc_flight){.step = step, .encodes = microbatch->rows[0].n_new == 0, .n_rows = microbatch->n_rows};
-    microbatch->dropped = schedule->dropped;
+    microbatch->prefill = prefill;
+    if (prefill || !schedule->split) { /* given back for a prompt to come: on its way the news takes its caches' */
+        microbatch->dropped = schedule->dropped;
+        schedule->dropped = 0;
+    }
     for (int r = 0; r < microbatch->n_rows; r++) {
         const struct sc_row *row = &microbatch->rows[r];
         struct sc_lane *lane = &schedule->lanes[row->slot];
@@ -172,6 +185,7 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
         flight->slots[r] = row->slot;
         flight->ends[r] = row->pos + row->n_new;
         lane->n_sent = flight->ends[r];
+        lane->n_alike = prefill || !schedule->split ? lane->n_sent : lane->n_alike;
         lane->n_in_flight++;
     }
     const struct sc_lane *first = &schedule->lanes[microbatch->rows[0].slot];
@@ -180,9 +194,8 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
         flight->encodes ? sc_source_feeds_make(decoder->source, &first->request->source)
                         : sc_feeds_make(decoder->feeds, microbatch->rows, microbatch->n_rows, schedule->tokens,
                               first->request->source.n)));
-    schedule->dropped = 0;
-    schedule->sent++;
-    const int64_t in_flight = schedule->sent - schedule->received;
+    flights->sent++;
+    const int64_t in_flight = n_in_flight(schedule);
     struct sc_schedule_counts *counts = &schedule->counts;
     counts->most_in_flight = in_flight > counts->most_in_flight ? in_flight : counts->most_in_flight;
     return SC_OK;
@@ -249,7 +262,8 @@ static enum sc_status send_chunk(struct sc_schedule *schedule, bool *did)
     const int64_t left = lane->request->n_prompt - row->pos, most = schedule->decoder->options.chunk;
     row->n_new = (int32_t)(left < most ? left : most);
     memcpy(schedule->tokens, lane->text + row->pos, (size_t)row->n_new * sizeof *lane->text);
-    write_note(lane->request, row->n_new == left && lane->request->n_predict > 0, row);
+    row->ends = row->n_new == left;
+    write_note(lane->request, row->ends && lane->request->n_predict > 0, row);
     lane->chunks_before = ++schedule->counts.n_chunks;
     *did = true;
     return send(schedule, &microbatch, false);
@@ -301,7 +315,17 @@ static enum sc_status send_step(struct sc_schedule *schedule, int most, bool *di
     return send(schedule, &microbatch, true);
 }
 
-/* Chunks and steps take turns: after a chunk every running request has its row before the next one. */
+/* Another microbatch may be in flight by the plan, or by that of chunks. */
+static bool has_room(const struct sc_schedule *schedule, bool prefill)
+{
+    const struct sc_flights *flights = &schedule->flights[prefill];
+    const int64_t window =
+        prefill ? sc_session_prefill_window(schedule->session) : sc_session_window(schedule->session);
+    return flights->sent - flights->received < (window < SC_MOST_FLIGHTS ? window : SC_MOST_FLIGHTS);
+}
+
+/* Chunks and steps take turns: after a chunk every running request has its row before the next one. With a plan of their
+ * own chunks hold nobody up. */
 static enum sc_status send_next(struct sc_schedule *schedule, bool *did)
 {
     int n_running = 0;
@@ -315,10 +339,10 @@ static enum sc_status send_next(struct sc_schedule *schedule, bool *did)
         sc_session_plan(schedule->session)->n_stages; /* of now: a session may go on with another plan */
     const int n_groups = schedule->decoder->apart && n_running > n_stages ? n_stages : n_running;
     *did = false;
-    if (!held_up) {
+    if ((!held_up || schedule->split) && has_room(schedule, schedule->split)) {
         SC_TRY(send_chunk(schedule, did));
     }
-    if (!*did && schedule->n_steps_in_flight < n_groups) {
+    if (!*did && schedule->n_steps_in_flight < n_groups && has_room(schedule, false)) {
         const int most = (n_running + n_groups - 1) / n_groups;
         SC_TRY(send_step(schedule, most < SC_WIRE_ROWS ? most : SC_WIRE_ROWS, did));
     }
@@ -454,13 +478,14 @@ static void fail_flight(struct sc_schedule *schedule, const struct sc_flight *fl
 
 static enum sc_status receive(struct sc_schedule *schedule)
 {
-    const struct sc_flight *flight = &schedule->flights[schedule->received % SC_MOST_FLIGHTS];
     const struct sc_value **results = schedule->decoder->results;
-    const enum sc_status status = sc_session_next(schedule->session, results);
+    bool prefill = false;
+    const enum sc_status status = sc_session_next_of(schedule->session, &prefill, results);
     if (status == SC_PEER) {
         return SC_PEER;
     }
-    schedule->received++;
+    struct sc_flights *flights = &schedule->flights[prefill];
+    const struct sc_flight *flight = &flights->ring[flights->received++ % SC_MOST_FLIGHTS];
     schedule->n_steps_in_flight -= flight->step;
     for (int r = 0; r < flight->n_rows; r++) {
         schedule->lanes[flight->slots[r]].n_in_flight--;
@@ -478,18 +503,15 @@ static enum sc_status receive(struct sc_schedule *schedule)
 
 enum sc_status sc_schedule_step(struct sc_schedule *schedule)
 {
-    int most = sc_session_window(schedule->session);
-    most = most < SC_MOST_FLIGHTS ? most : SC_MOST_FLIGHTS;
-    bool did = true;
-    while (did && schedule->sent - schedule->received < most) {
+    for (bool did = true; did;) {
         SC_TRY(send_next(schedule, &did));
     }
-    return schedule->sent > schedule->received ? receive(schedule) : SC_OK;
+    return n_in_flight(schedule) > 0 ? receive(schedule) : SC_OK;
 }
 
 enum sc_status sc_schedule_settle(struct sc_schedule *schedule)
 {
-    while (schedule->sent > schedule->received) {
+    while (n_in_flight(schedule) > 0) {
         SC_TRY(receive(schedule));
     }
     return SC_OK;

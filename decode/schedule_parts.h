@@ -16,6 +16,9 @@ struct sc_lane {
     int64_t *text; /* [context + 1]: prompt, then what was made */
     int64_t n_text;
     int64_t n_sent; /* positions that were sent, and so are in the caches by the time anything later arrives */
+    int64_t
+        n_alike; /* at most: positions that another may begin with. What is made after a prompt that has a plan of its
+                        own is not where prompts are read */
     int64_t n_total; /* positions that it may come to */
     bool encoded; /* its source was sent to the encoder */
     int n_in_flight; /* microbatches */
@@ -35,6 +38,12 @@ struct sc_flight {
     int64_t ends[SC_WIRE_ROWS]; /* position after the row's last */
 };
 
+/* Microbatches in flight by one plan, of which results come in order. */
+struct sc_flights {
+    struct sc_flight ring[SC_MOST_FLIGHTS];
+    int64_t sent, received;
+};
+
 struct sc_schedule {
     struct sc_decoder *decoder;
     struct sc_session *session;
@@ -45,8 +54,8 @@ struct sc_schedule {
     uint64_t dropped; /* slots that were given back since the last microbatch */
     struct sc_request *first, *last; /* that wait */
     int64_t n_open, n_begun;
-    struct sc_flight flights[SC_MOST_FLIGHTS];
-    int64_t sent, received; /* microbatches */
+    bool split; /* chunks of prompts go by a plan of their own */
+    struct sc_flights flights[2]; /* by the plan; of chunks, by theirs */
     int n_steps_in_flight;
     int turn; /* slot that is looked at first for a step */
     int64_t *tokens; /* of the microbatch being made */

@@ -152,6 +152,9 @@ enum sc_status sc_session_submit(
 {
     struct sc_pipe *pipe = &session->pipes[microbatch->prefill && session->n_pipes > 1];
     SC_TRY(check_rows(microbatch));
+    if (pipe > session->pipes && microbatch->n_rows != 1) {
+        return sc_fail(SC_BAD_INPUT, "a microbatch of %d rows by the prefill plan, want 1", microbatch->n_rows);
+    }
     sc_arena_reset(&session->submit_arena); /* here, so also after a microbatch that was refused */
     const struct sc_value **values =
         sc_arena_array(&session->submit_arena, (size_t)session->model->graph->n_inputs + 1, sizeof *values);

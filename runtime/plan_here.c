@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan of a session, on rank 0. */
+#include "partitioner/reads.h"
 #include "partitioner/report.h"
 #include "runtime/agree.h"
 #include "runtime/planning.h"
@@ -30,20 +31,67 @@ enum sc_status sc_session_gather_memory(struct sc_session *session)
     return sc_world_gather(session->world, &mine, sizeof mine, session->memory);
 }
 
+/* Marks the weights that this rank's stages of a plan read. */
+static enum sc_status mark_weights(const struct sc_session *session, const struct sc_plan *plan, unsigned mark,
+    struct sc_arena *arena, unsigned *marks)
+{
+    const struct sc_graph *graph = session->model->graph;
+    for (int n = 0; n < graph->n_nodes; n++) {
+        int n_values = 0, *values = NULL;
+        const struct sc_node *node = &graph->nodes[n];
+        if (node->dead || plan->stages[sc_plan_stage_of(plan, node)].ranks[0] != sc_world_rank(session->world)) {
+            continue;
+        }
+        SC_TRY(sc_node_reads(graph, node, arena, &n_values, &values));
+        for (int v = 0; v < n_values; v++) {
+            const struct sc_graph_value *value = &graph->values[values[v]];
+            if (value->place == SC_PLACE_INITIALIZER) {
+                marks[value->weight] |= mark;
+            }
+        }
+    }
+    return SC_OK;
+}
+
+/* Weights that stages of both plans read here are here once. */
+static enum sc_status count_shared(const struct sc_session *session, int64_t *bytes)
+{
+    const struct sc_graph *graph = session->model->graph;
+    struct sc_arena arena = {0};
+    *bytes = 0;
+    if (session->n_pipes < 2) {
+        return SC_OK;
+    }
+    unsigned *marks = sc_arena_array(&arena, (size_t)graph->n_weights + 1, sizeof *marks);
+    enum sc_status status = marks ? SC_OK : SC_NO_MEMORY;
+    for (int p = 0; p < 2 && status == SC_OK; p++) {
+        status = mark_weights(session, session->pipes[p].plan, 1u << p, &arena, marks);
+    }
+    for (int w = 0; w < graph->n_weights && status == SC_OK; w++) {
+        *bytes += marks[w] == 3 ? (int64_t)sc_weight_bytes(&graph->weights[w]) : 0;
+    }
+    sc_arena_release(&arena);
+    return status;
+}
+
 enum sc_status sc_session_check_memory(const struct sc_session *session)
 {
-    int64_t weights = 0, caches = 0, activations = 0;
+    int64_t weights = 0, caches = 0, activations = 0, shared = 0;
     char text[5][32];
-    const struct sc_plan *plan = session->pipes[0].plan;
-    for (int s = 0; s < plan->n_stages; s++) {
-        const struct sc_plan_stage *stage = &plan->stages[s];
-        if (stage->ranks[0] ==
-            sc_world_rank(session->world)) { /* what is packed takes the place of what is in the file */
+    for (int p = 0; p < session->n_pipes; p++) {
+        const struct sc_plan *plan = session->pipes[p].plan;
+        for (int s = 0; s < plan->n_stages; s++) {
+            const struct sc_plan_stage *stage = &plan->stages[s];
+            if (stage->ranks[0] != sc_world_rank(session->world)) {
+                continue;
+            } /* what is packed takes the place of what is in the file */
             weights += stage->packed_bytes > stage->weight_bytes ? stage->packed_bytes : stage->weight_bytes;
             caches += stage->state_bytes;
             activations += stage->activation_bytes;
         }
     }
+    SC_TRY(count_shared(session, &shared));
+    weights -= shared;
     const int64_t need = weights + caches + activations, have = usable_bytes(session);
     if (have <= 0 || need <= have) {
         return SC_OK;
@@ -92,10 +140,29 @@ enum sc_status sc_session_make_plan(struct sc_session *session, const char *path
     return SC_OK;
 }
 
+/* What a plan for prompts has to hand over. */
+static enum sc_status check_states(const struct sc_session *session)
+{
+    if (session->options.n_pairs == 0) {
+        return sc_fail(
+            SC_BAD_USAGE, "'%s' keeps no states, which a plan for prompts could hand over", session->model->path);
+    }
+    return session->n_parts == 1
+        ? SC_OK
+        : sc_fail(SC_UNSUPPORTED,
+              "'%s' keeps states that an encoder makes once: a plan for prompts cannot hand them over",
+              session->model->path);
+}
+
 enum sc_status sc_session_make_plans(struct sc_session *session)
 {
     const struct sc_session_options *options = &session->options;
+    SC_TRY(options->prefill_plan_path ? check_states(session) : SC_OK);
     SC_TRY(sc_session_make_plan(session, options->plan_path, &session->pipes[0].plan));
     session->n_pipes = 1;
+    if (options->prefill_plan_path) {
+        SC_TRY(sc_session_make_plan(session, options->prefill_plan_path, &session->pipes[1].plan));
+        session->n_pipes = 2;
+    }
     return SC_OK;
 }

@@ -123,7 +123,8 @@ static enum sc_status check_links(struct sc_session *session, struct sc_pipe *pi
     }
     pipe->window = buffers / most;
     pipe->window = pipe->window > SC_MAX_WINDOW ? SC_MAX_WINDOW : pipe->window;
-    pipe->window = pipe->window > 2 * pipe->plan->n_stages ? 2 * pipe->plan->n_stages : pipe->window;
+    const int n_stages = pipe->plan->n_stages + (pipe > session->pipes); /* handing over is one more */
+    pipe->window = pipe->window > 2 * n_stages ? 2 * n_stages : pipe->window;
     return SC_OK;
 }
 

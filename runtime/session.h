@@ -30,6 +30,7 @@ struct sc_session_options {
     int n_stages; /* 0: one a rank, or fewer where more are not worth having */
     bool fewer_stages; /* than n_stages where the graph has fewer nodes to cut between; without: an error */
     const char *plan_path; /* rank 0: read the plan from here; NULL: make one */
+    const char *prefill_plan_path; /* rank 0, beside plan_path: see sc_session_prefill_plan; NULL: there is none */
     bool random_plan; /* a random convex plan by plan_seed */
     uint64_t plan_seed;
     int pin; /* every stage on this rank; -1: as the plan says */

@@ -43,6 +43,8 @@ struct sc_stage_input {
  * of what an encoder says; the values of the other part are then none at all on every edge. */
 enum sc_part { SC_PART_STEPS, SC_PART_ENCODER, SC_PARTS };
 
+struct sc_giver;
+
 /* What a stage runs of a part. */
 struct sc_stage_part {
     struct sc_program *program;
@@ -67,8 +69,36 @@ struct sc_stage {
     const struct sc_value **sent; /* values of the edge at hand */
     struct sc_state_store *store; /* of the pairs that its nodes join; NULL: none */
     int n_pairs; /* of the store */
+    struct sc_giver *giver; /* of a stage of the prefill plan that has pairs; else NULL */
     int64_t next_seq;
     struct sc_stage_report done;
+};
+
+/* Hands over what a stage of the prefill plan adds to its states. handover.c */
+struct sc_giver {
+    struct sc_session *session;
+    struct sc_pipe *pipe;
+    struct sc_stage *stage;
+    int n; /* edges, in the order in which they leave */
+    int *edges, *steps; /* which, and after which step of the program; INT_MAX: when all are done */
+    int n_given; /* of the microbatch at hand */
+    const struct sc_microbatch *microbatch;
+    struct sc_arena arena;
+    struct sc_value *values; /* of the edge at hand */
+    const struct sc_value **shown;
+};
+
+/* Puts what is handed over into the store of a stage of the main plan. handover.c */
+struct sc_taker {
+    struct sc_stage *stage; /* whose store it is */
+    int number; /* as that of a stage */
+    int n_in, *in, out; /* edges */
+    bool *taken; /* by in: of the microbatch at hand */
+    int n_taken;
+    struct sc_microbatch microbatch;
+    bool poisoned;
+    struct sc_error error;
+    int64_t next_seq;
 };
 
 /* Which value of which edge a graph output is; edge -1: none, as for states. */
@@ -87,6 +117,8 @@ struct sc_pipe {
     int n_stages; /* of this rank */
     struct sc_stage *stages;
     int *store_pairs; /* by pair of options: index in its stage's store, -1 when another rank has it */
+    int n_takers; /* of the prefill plan, on this rank */
+    struct sc_taker *takers;
     int window; /* microbatches in flight */
     int64_t submitted, delivered; /* rank 0 */
     bool holding; /* rank 0: the results delivered last are still shown */
@@ -108,7 +140,8 @@ struct sc_session {
     int n_loaded;
     struct sc_program **loaded; /* of this rank, in their order */
     int n_pipes;
-    struct sc_pipe pipes[SC_PIPES];
+    struct sc_pipe pipes[SC_PIPES]; /* the plan, then the prefill plan */
+    int last_pipe; /* whose stage ran last */
     struct sc_fact *facts; /* by value at planning dims; rank 0 */
     bool *is_state; /* by value */
     int n_parts; /* enum sc_part */
@@ -163,6 +196,9 @@ enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind
 /* flow.c: sets input_of, and sources of each plan, once the edges are there. */
 enum sc_status sc_session_find_ports(struct sc_session *session);
 
+/* stage_run.c: sets failed, of a microbatch that has just failed here in the stage with this number. */
+void sc_session_note_failure(struct sc_session *session, int number, int64_t seq);
+
 /* stage_run.c: takes in what arrived and runs a stage that has all it needs. *did: something happened. */
 enum sc_status sc_session_step(struct sc_session *session, bool *did);
 
@@ -172,7 +208,8 @@ enum sc_status sc_session_turn(struct sc_session *session, int64_t *idle);
 /* sc_world_pause, which shows the watchdog that this rank waits for others. */
 void sc_session_pause(struct sc_session *session, int64_t idle_calls);
 
-/* Sends values, or the error as poison, along an edge. Goes on receiving while no buffer is free. */
+/* Sends values, or the error as poison, along an edge. Goes on receiving while no buffer is free. Its arena and values are
+ * for what comes in alone. */
 enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, const struct sc_microbatch *microbatch,
     const struct sc_value *const *values, int n_values, const struct sc_error *poison);
 

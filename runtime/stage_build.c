@@ -4,12 +4,16 @@
 #include <string.h>
 
 #include "partitioner/reads.h"
-#include "runtime/stage.h"
+#include "runtime/handover.h"
 #include "runtime/stream.h"
 
-static int stage_rank(const struct sc_pipe *pipe, int stage)
+/* Beyond the stages of the prefill plan are the owners of what it hands over. */
+static int stage_rank(const struct sc_session *session, const struct sc_pipe *pipe, int stage)
 {
-    return stage < 0 ? 0 : pipe->plan->stages[stage].ranks[0];
+    const int owner = stage - pipe->plan->n_stages;
+    return stage < 0 ? 0
+        : owner >= 0 ? session->pipes[0].plan->stages[owner].ranks[0]
+                     : pipe->plan->stages[stage].ranks[0];
 }
 
 struct sc_stage *sc_pipe_stage(const struct sc_pipe *pipe, int stage)
@@ -22,11 +26,11 @@ struct sc_stage *sc_pipe_stage(const struct sc_pipe *pipe, int stage)
     return NULL;
 }
 
-/* A stage that nobody reads, as it makes states alone, tells the caller by an edge with no values that it is through with
- * a microbatch: one that is delivered has been through all stages. */
+/* A stage that nobody reads, as it makes or owns states alone, tells the caller by an edge with no values that it is
+ * through with a microbatch: one that is delivered has been through all stages. */
 static enum sc_status add_ends(struct sc_session *session, struct sc_pipe *pipe)
 {
-    const int n_stages = pipe->plan->n_stages;
+    const int n_stages = pipe->plan->n_stages + session->pipes[0].plan->n_stages;
     struct sc_plan_edge *edges = sc_arena_array(&session->arena, (size_t)(pipe->n_edges + n_stages) + 1, sizeof *edges);
     if (!edges) {
         return SC_NO_MEMORY;
@@ -36,11 +40,12 @@ static enum sc_status add_ends(struct sc_session *session, struct sc_pipe *pipe)
         edges[n] = pipe->plan_edges[n];
     }
     for (int s = 0; s < n_stages; s++) {
-        bool read = false;
+        bool reads = false, read = false;
         for (int e = 0; e < pipe->n_edges; e++) {
+            reads |= pipe->plan_edges[e].to == s;
             read |= pipe->plan_edges[e].from == s;
         }
-        if (!read) {
+        if (reads && !read) {
             edges[n++] = (struct sc_plan_edge){.from = s, .to = -1};
         }
     }
@@ -54,6 +59,7 @@ static enum sc_status build_edges(struct sc_session *session, struct sc_pipe *pi
     struct sc_graph *graph = session->model->graph;
     const int rank = sc_world_rank(session->world);
     SC_TRY(sc_plan_edges(pipe->plan, graph, session->is_state, &session->arena, &pipe->n_edges, &pipe->plan_edges));
+    SC_TRY(pipe > session->pipes ? sc_handover_edges(session, pipe) : SC_OK);
     SC_TRY(add_ends(session, pipe));
     pipe->edges = sc_arena_array(&session->arena, (size_t)pipe->n_edges, sizeof *pipe->edges);
     if (!pipe->edges) {
@@ -63,8 +69,8 @@ static enum sc_status build_edges(struct sc_session *session, struct sc_pipe *pi
         struct sc_edge *edge = &pipe->edges[e];
         edge->plan = &pipe->plan_edges[e];
         edge->index = pipe->first_edge + e;
-        edge->from_rank = stage_rank(pipe, edge->plan->from);
-        edge->to_rank = stage_rank(pipe, edge->plan->to);
+        edge->from_rank = stage_rank(session, pipe, edge->plan->from);
+        edge->to_rank = stage_rank(session, pipe, edge->plan->to);
         const int room = edge->plan->n_values > 0 ? edge->plan->n_values : 1;
         edge->values = sc_arena_array(&session->arena, (size_t)room, sizeof *edge->values);
         if (!edge->values) {
@@ -152,7 +158,7 @@ static void find_edges(const struct sc_pipe *pipe, struct sc_stage *stage)
         if (pipe->plan_edges[e].to == stage->index) {
             stage->in[stage->n_in++] = e;
         }
-        if (pipe->plan_edges[e].from == stage->index) {
+        if (pipe->plan_edges[e].from == stage->index && pipe->plan_edges[e].to < pipe->plan->n_stages) {
             stage->out[stage->n_out++] = e;
         }
     }
@@ -301,7 +307,12 @@ static enum sc_status build_part(struct sc_session *session, struct sc_pipe *pip
     SC_TRY(sc_program_compile(&spec, &part->program));
     SC_TRY(sc_program_load(part->program, session->team));
     session->loaded[session->n_loaded++] = part->program;
-    const struct sc_frame_options frame = {.team = session->team, .activity = &session->activity};
+    struct sc_frame_options frame = {.team = session->team, .activity = &session->activity};
+    if (pipe > session->pipes && stage->store && p == SC_PART_STEPS) {
+        SC_TRY(sc_giver_make(session, pipe, stage));
+        frame.on_step = sc_giver_on_step;
+        frame.on_step_arg = stage->giver;
+    }
     return sc_frame_create(part->program, &frame, &part->frame);
 }
 
@@ -347,7 +358,7 @@ static enum sc_status build_stages(struct sc_session *session, struct sc_pipe *p
 {
     const struct sc_plan *plan = pipe->plan;
     for (int s = 0; s < plan->n_stages; s++) {
-        if (stage_rank(pipe, s) == sc_world_rank(session->world)) {
+        if (stage_rank(session, pipe, s) == sc_world_rank(session->world)) {
             struct sc_stage *stage = &pipe->stages[pipe->n_stages++];
             stage->index = s;
             stage->number = pipe->first_stage + s;
@@ -380,6 +391,7 @@ enum sc_status sc_session_build(struct sc_session *session)
     sc_stream_begin(session);
     for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
         status = build_stages(session, &session->pipes[p]);
+        status = status == SC_OK && p > 0 ? sc_takers_make(session, &session->pipes[p]) : status;
     }
     status = status == SC_OK ? sc_model_check_files(session->model) : status; /* what was packed is of one model */
     const struct sc_error error = *sc_error_last();
@@ -399,6 +411,9 @@ void sc_stage_release_programs(struct sc_stage *stage)
 
 void sc_stage_release(struct sc_stage *stage)
 {
+    if (stage->giver) {
+        sc_arena_release(&stage->giver->arena);
+    }
     sc_state_store_free(stage->store);
     sc_stage_release_programs(stage);
 }

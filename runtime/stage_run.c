@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/stage.h"
+#include "runtime/handover.h"
 
 static struct sc_received *edge_head(struct sc_edge *edge)
 {
@@ -193,11 +193,11 @@ static enum sc_status compute(struct sc_pipe *pipe, const struct sc_stage *stage
     return SC_OK;
 }
 
-static void note_failure(struct sc_session *session, const struct sc_stage *stage, int64_t seq)
+void sc_session_note_failure(struct sc_session *session, int number, int64_t seq)
 {
     session->failed = *sc_error_last();
     session->failed.rank = sc_world_rank(session->world);
-    session->failed.stage = stage->number;
+    session->failed.stage = number;
     session->failed.seq = seq;
     if (gethostname(session->failed.host, sizeof session->failed.host - 1) != 0) {
         session->failed.host[0] = '\0';
@@ -214,7 +214,7 @@ static enum sc_status send_tail(struct sc_session *session, struct sc_edge *edge
     const enum sc_status status = session->options.tail(session->options.tail_arg, microbatch, edge->plan->n_values,
         edge->plan->values, values, &session->tail_arena, &out);
     if (status != SC_OK) {
-        note_failure(session, stage, microbatch->seq);
+        sc_session_note_failure(session, stage->number, microbatch->seq);
         return sc_edge_send(session, edge, microbatch, NULL, 0, &session->failed);
     }
     return sc_edge_send(session, edge, microbatch, &sent, 1, NULL);
@@ -264,9 +264,13 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
     if (stage->store) {
         sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
     }
+    if (stage->giver) {
+        stage->giver->microbatch = &microbatch;
+        stage->giver->n_given = 0;
+    }
     if (!poisoned && compute(pipe, stage, part, &microbatch) != SC_OK) {
         (void)sc_fail_in("'%s'", session->model->path); /* as errors before anything runs begin */
-        note_failure(session, stage, microbatch.seq);
+        sc_session_note_failure(session, stage->number, microbatch.seq);
         poisoned = true;
     }
     for (int p = 0; p < part->n_pairs && poisoned; p++) {
@@ -275,6 +279,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->number, microbatch.seq);
     stage->done.busy_ns += busy_ns(session) - before_ns;
     stage->done.n_microbatches++;
+    SC_TRY(stage->giver ? sc_giver_finish(stage->giver, poisoned ? &session->failed : NULL) : SC_OK);
     SC_TRY(send_outputs(session, pipe, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {
         sc_edge_pop(&pipe->edges[stage->in[i]]);
@@ -286,6 +291,10 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
 
 static enum sc_status step_pipe(struct sc_session *session, struct sc_pipe *pipe, bool *did)
 {
+    SC_TRY(sc_takers_step(session, pipe, did));
+    if (*did) {
+        return SC_OK;
+    }
     for (int s = pipe->n_stages - 1; s >= 0; s--) { /* later stages first: they free what earlier ones wait for */
         if (stage_ready(pipe, &pipe->stages[s])) {
             *did = true;
@@ -304,8 +313,10 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
         *did = true;
         return sc_session_answer_state(session);
     }
-    for (int p = 0; p < session->n_pipes && !*did; p++) {
-        SC_TRY(step_pipe(session, &session->pipes[p], did));
+    const int last = session->last_pipe; /* plans that share a rank take turns there */
+    for (int p = 1; p <= session->n_pipes && !*did; p++) {
+        session->last_pipe = (last + p) % session->n_pipes;
+        SC_TRY(step_pipe(session, &session->pipes[session->last_pipe], did));
     }
     *did |= came;
     return SC_OK;

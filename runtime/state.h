@@ -92,6 +92,14 @@ enum sc_status sc_state_expect(
 enum sc_status sc_state_write(
     struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, const void *from);
 
+/* From one store to another, as a value that travels: what a row has added to its slot's pages, in the order of the pages,
+ * and a dense state whole once the prompt ends (nothing until then). It is given by a store whose step has made it, and
+ * taken after sc_state_begin for the row, which the slot then holds. SC_PEER for a value that is none of these. */
+enum sc_status sc_state_give(
+    struct sc_state_store *store, int pair, const struct sc_row *row, struct sc_arena *arena, struct sc_value *value);
+enum sc_status sc_state_take(
+    struct sc_state_store *store, int pair, const struct sc_row *row, const struct sc_value *value);
+
 /* Bytes that all slots take in pages of the pair when they are full; 0 for dense pairs. Of options: slots, context and
  * pages. */
 int64_t sc_state_pair_bytes(const struct sc_state_pair *pair, const struct sc_state_options *options);

@@ -189,3 +189,117 @@ enum sc_status sc_state_expect(
     store->lengths[p * store->options.n_slots + slot] = length;
     return SC_OK;
 }
+
+/* Numbers of 64 positions within a head's part of a page: runs of positions, `unit` bytes for each, side by side. */
+struct runs {
+    size_t at, unit;
+    int64_t n;
+};
+
+/* Positions first .. first + n - 1 of each run. `to` or `from` is NULL. Returns the bytes copied. */
+static size_t copy_runs(char *part, const struct runs *runs, int64_t first, int64_t n, char *to, const char *from)
+{
+    const size_t bytes = (size_t)n * runs->unit;
+    for (int64_t r = 0; r < runs->n; r++) {
+        char *held = part + runs->at + (size_t)(r * SC_PAGE_ROWS + first) * runs->unit;
+        memcpy(to ? to + (size_t)r * bytes : held, to ? held : from + (size_t)r * bytes, bytes);
+    }
+    return (size_t)runs->n * bytes;
+}
+
+/* Of one head: elements, then the scales of q8_0. */
+static void head_runs(
+    const struct sc_state_pair *pair, const struct sc_state_view *view, int64_t head, struct runs runs[2])
+{
+    const bool keys = pair->keys && !(pair->joined && head >= pair->heads / 2);
+    const int64_t n_scales = (row_elements(pair) - pair->width) / (int64_t)sizeof(float);
+    const int64_t columns[] = {pair->width, n_scales};
+    const size_t bytes[] = {sc_type_bytes(sc_state_type(pair)), sizeof(float)};
+    for (int i = 0; i < 2; i++) {
+        runs[i] = (struct runs){.at = i > 0 && n_scales > 0 ? (size_t)sc_page_scale_at(view, pair->width, 0, 0) : 0,
+            .unit = bytes[i] * (size_t)(keys ? 1 : columns[i]),
+            .n = keys ? columns[i] : columns[i] > 0};
+    }
+}
+
+/* What a row adds to a pair, page by page, head by head. */
+static void copy_new(const struct sc_state_store *store, int p, const struct sc_row *row, char *to, const char *from)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    const struct sc_state_view *view = &store->views[p * store->options.n_slots + row->slot];
+    const size_t head_bytes = (size_t)view->head_stride * sc_type_bytes(sc_state_type(pair));
+    size_t done = 0;
+    for (int64_t at = row->pos, end = row->pos + row->n_new; at < end;) {
+        const int64_t first = at % SC_PAGE_ROWS, left = SC_PAGE_ROWS - first, n = left < end - at ? left : end - at;
+        for (int64_t head = 0; head < pair->heads; head++) {
+            char *part = (char *)view->pages[at / SC_PAGE_ROWS] + (size_t)head * head_bytes;
+            struct runs runs[2];
+            head_runs(pair, view, head, runs);
+            for (int i = 0; i < 2; i++) {
+                done += copy_runs(part, &runs[i], first, n, to ? to + done : NULL, to ? NULL : from + done);
+            }
+        }
+        at += n;
+    }
+}
+
+enum sc_status sc_state_give(
+    struct sc_state_store *store, int p, const struct sc_row *row, struct sc_arena *arena, struct sc_value *value)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    *value = (struct sc_value){.kind = SC_KIND_NONE};
+    if (pair->kind == SC_STATE_DENSE) {
+        if (row->ends) {
+            *value = store->dense[p * store->options.n_slots + row->slot].value;
+        }
+        return SC_OK;
+    }
+    value->kind = SC_KIND_TENSOR;
+    paged_shape(pair, row->n_new, &value->u.tensor);
+    value->u.tensor.data = sc_arena_alloc(arena, sc_tensor_bytes(&value->u.tensor));
+    if (!value->u.tensor.data) {
+        return SC_NO_MEMORY;
+    }
+    copy_new(store, p, row, value->u.tensor.data, NULL);
+    return SC_OK;
+}
+
+static enum sc_status take_dense(
+    struct sc_state_store *store, int p, const struct sc_row *row, const struct sc_value *value)
+{
+    if (value->kind == SC_KIND_NONE && !row->ends) {
+        return SC_OK;
+    }
+    if (value->kind != SC_KIND_TENSOR) {
+        return sc_fail(SC_PEER, "a state that is no tensor was handed over");
+    }
+    const struct sc_tensor *tensor = &value->u.tensor;
+    SC_TRY(sc_state_expect(store, p, row->slot, row->pos + row->n_new, tensor));
+    return sc_state_write(store, p, row->slot, 0, sc_tensor_count(tensor), tensor->data);
+}
+
+enum sc_status sc_state_take(
+    struct sc_state_store *store, int p, const struct sc_row *row, const struct sc_value *value)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    struct sc_tensor shape;
+    SC_TRY(sc_state_check_slot(store, row->slot));
+    if (pair->kind == SC_STATE_DENSE) {
+        return take_dense(store, p, row, value);
+    }
+    const int64_t capacity = sc_state_capacity(pair, store->options.context);
+    if (row->pos < 0 || row->n_new < 0 || row->pos > capacity - row->n_new ||
+        sc_pages_held(store->table, row->slot) < sc_pages_for(row->pos + row->n_new)) {
+        return sc_fail(SC_PEER, "positions %lld + %d of slot %d were handed over, which there is no room for",
+            (long long)row->pos, row->n_new, row->slot);
+    }
+    paged_shape(pair, row->n_new, &shape);
+    const struct sc_tensor *tensor = &value->u.tensor;
+    if (value->kind != SC_KIND_TENSOR || tensor->type != shape.type || !sc_dims_equal(tensor, &shape)) {
+        return sc_fail(SC_PEER, "what slot %d adds at position %lld was handed over in another shape", row->slot,
+            (long long)row->pos);
+    }
+    copy_new(store, p, row, NULL, tensor->data);
+    store->lengths[p * store->options.n_slots + row->slot] = row->pos + row->n_new;
+    return SC_OK;
+}

@@ -129,6 +129,7 @@ struct config {
     int n_ranks, n_stages, n_threads, chunk, n_slots;
     bool random;
     uint64_t seed;
+    const char *plan, *prefill_plan; /* files */
 };
 
 static enum sc_status run_config(const struct subject *subject, const struct config *config,
@@ -143,6 +144,8 @@ static enum sc_status run_config(const struct subject *subject, const struct con
                 .n_slots = config->n_slots,
                 .random_plan = config->random,
                 .plan_seed = config->seed,
+                .plan_path = config->plan,
+                .prefill_plan_path = config->prefill_plan,
                 .pin = -1,
                 .log = {.fd = -1}}},
         .drive = how,
@@ -258,17 +261,23 @@ static void test_bits(const struct subject *subject, const struct sc_reference *
     sc_arena_release(&arena);
 }
 
+static enum sc_status drive_write_plan(void *arg, struct sc_decoder *decoder)
+{
+    const struct run *run = arg;
+    char *text;
+    SC_TRY(sc_plan_write(sc_session_plan(sc_decoder_session(decoder)), sc_decoder_states(decoder).model, &text));
+    const enum sc_status written = sc_file_write(run->plan, text, strlen(text));
+    free(text);
+    return written;
+}
+
 /* The first steps under this plan, which is written, and then the caches. */
 static enum sc_status drive_save(void *arg, struct sc_decoder *decoder)
 {
     struct run *run = arg;
     struct sc_session *session = sc_decoder_session(decoder);
     const struct sc_state_owner states = sc_decoder_states(decoder);
-    char *text;
-    SC_TRY(sc_plan_write(sc_session_plan(session), states.model, &text));
-    const enum sc_status written = sc_file_write(run->plan, text, strlen(text));
-    free(text);
-    SC_TRY(written);
+    SC_TRY(drive_write_plan(arg, decoder));
     struct sc_schedule *schedule = NULL;
     struct sc_request request = {.prompt = run->prompt->ids,
         .n_prompt = run->prompt->n_ids,
@@ -381,6 +390,61 @@ static void test_moves(const struct subject *subject, const struct sc_reference 
     sc_arena_release(&arena);
 }
 
+static enum sc_status drive_apart(void *arg, struct sc_decoder *decoder)
+{
+    return sc_session_prefill_plan(sc_decoder_session(decoder)) ? drive(arg, decoder)
+                                                                : sc_fail(SC_INTERNAL, "there is one plan");
+}
+
+/* Prompts by one random plan, what follows by another, on the same ranks, on some of them or on others. */
+static void test_apart(const struct subject *subject, const struct sc_reference *reference, struct counts *counts)
+{
+    struct sc_arena arena = {0};
+    const struct sc_reference_prompt prompt = long_prompt(reference, &arena);
+    float *want = sc_arena_array(&arena, (size_t)(SC_BITS_STEPS * reference->logits.dims[1]), sizeof *want);
+    const struct config whole = {.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 1000};
+    struct run first = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .got = want};
+    static const int chunks[] = {1, 7, 64};
+    char plans[2][64];
+    int n_stages;
+    for (int p = 0; p < 2; p++) {
+        snprintf(plans[p], sizeof plans[p], "/tmp/sc_apart_%d_%d.json", (int)getpid(), p);
+    }
+    tell(counts, want && run_config(subject, &whole, drive, &first, &n_stages) == SC_OK, "apart", "does not run");
+    for (int way = 0; way < 12; way++) {
+        enum sc_status status = SC_OK;
+        for (int p = 0; p < 2 && status == SC_OK; p++) {
+            const struct config random = {.n_ranks = 1 + (way + p) % 4,
+                .n_stages = 1 + (way + 2 * p) % 5,
+                .n_threads = 1,
+                .chunk = 64,
+                .random = true,
+                .seed = (uint64_t)(2 * way + p)};
+            struct run written = {.plan = plans[p]};
+            status = run_config(subject, &random, drive_write_plan, &written, &n_stages);
+        }
+        const struct config apart = {.n_ranks = 4,
+            .n_threads = 1 + way % 2,
+            .chunk = chunks[way % 3],
+            .n_slots = way % 2 ? 5 : 1,
+            .plan = plans[0],
+            .prefill_plan = plans[1]};
+        struct run run = {.prompt = &prompt,
+            .n_steps = SC_BITS_STEPS,
+            .want = want,
+            .n_others = apart.n_slots > 1 ? SC_MOST_OTHERS : 0};
+        status = status == SC_OK ? run_config(subject, &apart, drive_apart, &run, &n_stages) : status;
+        char name[64], why[256];
+        snprintf(name, sizeof name, "bits_apart_%d_ub_%d_np_%d", way, apart.chunk, apart.n_slots);
+        snprintf(why, sizeof why, "%.120s; %" PRId64 " rows differ after %" PRId64,
+            status == SC_OK ? "" : sc_error_last()->text, run.wrong_bits, run.step);
+        tell(counts, status == SC_OK && run.wrong_bits == 0 && run.step == SC_BITS_STEPS, name, why);
+        (void)unlink(plans[0]);
+        (void)unlink(plans[1]);
+    }
+    sc_arena_release(&arena);
+}
+
 /* false: no such type. */
 static bool read_formats(const char *type, struct sc_cache_formats *formats)
 {
@@ -412,6 +476,7 @@ int main(int argc, char **argv)
     test_recorded(&subject, &reference, argc >= 4 ? strtod(argv[3], NULL) : SC_LOGIT_TOLERANCE, &counts);
     test_bits(&subject, &reference, &counts);
     test_moves(&subject, &reference, &counts);
+    test_apart(&subject, &reference, &counts);
     sc_arena_release(&arena);
     printf("%d passed, %d failed\n", counts.passed, counts.failed);
     return counts.failed != 0;
