@@ -197,6 +197,26 @@ void sc_app_session_options(struct sc_app *app, struct sc_session_options *sessi
     session->start_memory_bytes = app->start_memory_bytes;
 }
 
+enum sc_status sc_app_phase_plans(const struct sc_app *app, struct sc_session_options *session)
+{
+    static const char *const others[] = {"plan", "random-plan", "pp"};
+    const char *prefill = sc_options_text(app->options, "prefill-plan");
+    const char *decode = sc_options_text(app->options, "decode-plan");
+    if (!prefill != !decode) {
+        return sc_fail(SC_BAD_USAGE, "options '--prefill-plan' and '--decode-plan' go together");
+    }
+    for (size_t i = 0; prefill && i < sizeof others / sizeof others[0]; i++) {
+        if (sc_options_given(app->options, others[i])) {
+            return sc_fail(SC_BAD_USAGE, "options '--prefill-plan' and '--%s' exclude each other", others[i]);
+        }
+    }
+    if (prefill) {
+        session->plan_path = decode;
+        session->prefill_plan_path = prefill;
+    }
+    return SC_OK;
+}
+
 enum sc_status sc_app_run(struct sc_app *app, struct sc_session *session, enum sc_status (*drive)(void *arg), void *arg)
 {
     if (!sc_app_is_root(app)) {

@@ -43,6 +43,9 @@ enum sc_status sc_app_say_states(const struct sc_options *options, struct sc_mod
 /* The session's options that every command takes in the same way: -pp, --plan, --threads, --seed, ... */
 void sc_app_session_options(struct sc_app *app, struct sc_session_options *session);
 
+/* --prefill-plan and --decode-plan, which go together and with no other way to a plan. */
+enum sc_status sc_app_phase_plans(const struct sc_app *app, struct sc_session_options *session);
+
 /* Runs an opened session: rank 0 does `drive`, the others serve it. A rank whose link fails, or whose serving fails,
  * says so and ends the job; drive's own failure is returned on rank 0 after the others have been told to stop. */
 enum sc_status sc_app_run(

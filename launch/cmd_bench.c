@@ -138,6 +138,7 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
         .depth = bencher->text.depth,
         .formats = sc_options_cache_formats(options)};
     sc_app_session_options(bencher->app, &decoder.session);
+    SC_TRY(sc_app_phase_plans(bencher->app, &decoder.session));
     decoder.session.n_slots = bencher->text.most_texts;
     SC_TRY(sc_decoder_open(bencher->app->world, bencher->model, &decoder, &bencher->decoder));
     bencher->session = sc_decoder_session(bencher->decoder);
@@ -162,6 +163,7 @@ static enum sc_status open_session(struct sc_bencher *bencher)
 {
     struct sc_session_options session;
     sc_app_session_options(bencher->app, &session);
+    SC_TRY(sc_app_phase_plans(bencher->app, &session));
     SC_TRY(sc_world_agree(bencher->app->world, make_inputs(bencher)));
     sc_inputs_options(&bencher->inputs, &session);
     return sc_session_open(bencher->app->world, bencher->model, &session, &bencher->session);

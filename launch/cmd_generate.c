@@ -386,6 +386,7 @@ static enum sc_status open_decoder(struct sc_generator *generator)
         .check_arg = generator,
         .begin = sc_app_is_root(app) ? &generator->reading.begin : NULL};
     sc_app_session_options(app, &decoder.session);
+    SC_TRY(sc_app_phase_plans(app, &decoder.session));
     decoder.session.n_slots = (int)sc_options_int(options, "parallel");
     decoder.session.n_pages = sc_pages_for(sc_options_int(options, "kv-size"));
     SC_TRY(sc_union_open(app->world, sc_options_text(options, "model"), &app->log, &generator->model));

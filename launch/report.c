@@ -4,16 +4,18 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/report_file.h"
 #include "partitioner/report.h"
 
-enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_model *model, FILE *out)
+static enum sc_status print_plan(
+    const struct sc_session *session, const struct sc_plan *plan, const struct sc_model *model, FILE *out)
 {
     struct sc_arena arena = {0};
     const char *text = NULL;
-    const enum sc_status status = sc_plan_table(sc_session_plan(session), model, model->graph,
-        sc_session_facts(session), sc_session_is_state(session), &arena, &text);
+    const enum sc_status status = sc_plan_table(
+        plan, model, model->graph, sc_session_facts(session), sc_session_is_state(session), &arena, &text);
     if (status == SC_OK) {
         fputs(text, out);
     }
@@ -21,31 +23,54 @@ enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_
     return status;
 }
 
-/* The stages of a rank as "0" or "2-4". */
-static void stages_of(const struct sc_plan *plan, int rank, char *text, size_t bytes)
+enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_model *model, FILE *out)
 {
-    int first = -1, last = -1;
-    for (int s = 0; s < plan->n_stages; s++) {
+    const struct sc_plan *plan = sc_session_plan(session), *prefill = sc_session_prefill_plan(session);
+    if (!prefill) {
+        return print_plan(session, plan, model, out);
+    }
+    fprintf(out, "decode plan:\n");
+    SC_TRY(print_plan(session, plan, model, out));
+    fprintf(out, "\nprefill plan (its stage 0 is stage %d below and in traces):\n", plan->n_stages);
+    return print_plan(session, prefill, model, out);
+}
+
+/* Adds a rank's stages of a plan, whose stage 0 has number `first`, as "0" or "2-4"; a comma before when there is a text. */
+static void add_stages(const struct sc_plan *plan, int rank, int first, char *text, size_t bytes)
+{
+    int from = -1, to = -1;
+    for (int s = 0; plan && s < plan->n_stages; s++) {
         if (plan->stages[s].ranks[0] == rank) {
-            first = first < 0 ? s : first;
-            last = s;
+            from = from < 0 ? s : from;
+            to = s;
         }
     }
-    if (first < 0) {
-        snprintf(text, bytes, "-");
-    } else if (first == last) {
-        snprintf(text, bytes, "%d", first);
-    } else {
-        snprintf(text, bytes, "%d-%d", first, last);
+    const size_t length = strlen(text);
+    const char *comma = length > 0 ? "," : "";
+    if (from >= 0 && from == to) {
+        snprintf(text + length, bytes - length, "%s%d", comma, first + from);
+    } else if (from >= 0) {
+        snprintf(text + length, bytes - length, "%s%d-%d", comma, first + from, first + to);
     }
 }
 
-static void print_time(const struct sc_plan *plan, const struct sc_rank_report *report, int rank, FILE *out)
+static void stages_of(const struct sc_session *session, int rank, char *text, size_t bytes)
+{
+    const struct sc_plan *plan = sc_session_plan(session);
+    text[0] = '\0';
+    add_stages(plan, rank, 0, text, bytes);
+    add_stages(sc_session_prefill_plan(session), rank, plan->n_stages, text, bytes);
+    if (text[0] == '\0') {
+        snprintf(text, bytes, "-");
+    }
+}
+
+static void print_time(const struct sc_session *session, const struct sc_rank_report *report, int rank, FILE *out)
 {
     const double total = (double)(report->busy_ns + report->wait_ns + report->send_ns);
     const double share = total > 0 ? 100.0 / total : 0;
     char stages[32], sent[32];
-    stages_of(plan, rank, stages, sizeof stages);
+    stages_of(session, rank, stages, sizeof stages);
     fprintf(out, "%4d  %-14.14s  %-7s %7d  %5.1f %%  %5.1f %%  %5.1f %%  %9" PRId64 "  %9s\n", rank, report->host,
         stages, report->n_threads, (double)report->busy_ns * share, (double)report->wait_ns * share,
         (double)report->send_ns * share, report->sent_messages, sc_bytes_text(report->sent_bytes, sent, sizeof sent));
@@ -64,12 +89,12 @@ static void print_memory(const struct sc_rank_report *report, int rank, FILE *ou
 }
 
 /* Two tables that fit into a terminal of 80 columns. */
-static void print_ranks(const struct sc_plan *plan, const struct sc_rank_report *reports, int size, FILE *out)
+static void print_ranks(const struct sc_session *session, const struct sc_rank_report *reports, int size, FILE *out)
 {
     fprintf(out, "\n%4s  %-14s  %-7s %7s  %7s  %7s  %7s  %9s  %9s\n", "rank", "host", "stage", "threads", "busy",
         "wait", "send", "messages", "sent");
     for (int r = 0; r < size; r++) {
-        print_time(plan, &reports[r], r, out);
+        print_time(session, &reports[r], r, out);
     }
     fprintf(out, "\n%4s  %10s  %10s  %10s  %10s  %10s\n", "rank", "weights", "caches", "frames", "links", "peak");
     for (int r = 0; r < size; r++) {
@@ -93,15 +118,15 @@ static void print_traffic(const struct sc_rank_report *reports, int size, int64_
         sc_bytes_text(read_bytes / n_tokens, read, sizeof read));
 }
 
-static void print_stages(const struct sc_plan *plan, const struct sc_stage_report *stages, FILE *out)
+static void print_stages(const struct sc_plan *plan, int first, const struct sc_stage_report *stages, FILE *out)
 {
-    fprintf(out, "\n%5s  %4s  %12s  %10s  %10s\n", "stage", "rank", "microbatches", "predicted", "measured");
-    for (int s = 0; s < plan->n_stages; s++) {
-        const int64_t n = stages[s].n_microbatches;
+    for (int s = 0; plan && s < plan->n_stages; s++) {
+        const struct sc_stage_report *done = &stages[first + s];
+        const int64_t n = done->n_microbatches;
         char predicted[32], measured[32];
-        fprintf(out, "%5d  %4d  %12" PRId64 "  %10s  %10s\n", s, plan->stages[s].ranks[0], n,
+        fprintf(out, "%5d  %4d  %12" PRId64 "  %10s  %10s\n", first + s, plan->stages[s].ranks[0], n,
             sc_seconds_text(plan->stages[s].seconds, predicted, sizeof predicted),
-            n > 0 ? sc_seconds_text((double)stages[s].busy_ns / 1e9 / (double)n, measured, sizeof measured) : "-");
+            n > 0 ? sc_seconds_text((double)done->busy_ns / 1e9 / (double)n, measured, sizeof measured) : "-");
     }
 }
 
@@ -110,8 +135,10 @@ static enum sc_status tell(const struct sc_session *session, const struct sc_mod
 {
     const struct sc_plan *plan = sc_session_plan(session);
     if (out) {
-        print_ranks(plan, measured->ranks, measured->n_ranks, out);
-        print_stages(plan, measured->stages, out);
+        print_ranks(session, measured->ranks, measured->n_ranks, out);
+        fprintf(out, "\n%5s  %4s  %12s  %10s  %10s\n", "stage", "rank", "microbatches", "predicted", "measured");
+        print_stages(plan, 0, measured->stages, out);
+        print_stages(sc_session_prefill_plan(session), plan->n_stages, measured->stages, out);
     }
     if (out && n_tokens > 0) {
         print_traffic(measured->ranks, measured->n_ranks, n_tokens, out);
@@ -122,7 +149,7 @@ static enum sc_status tell(const struct sc_session *session, const struct sc_mod
 enum sc_status sc_report_ranks(struct sc_session *session, const struct sc_model *model, struct sc_world *world,
     int64_t n_tokens, FILE *out, struct sc_json *document)
 {
-    const int size = sc_world_size(world), n_stages = sc_session_plan(session)->n_stages;
+    const int size = sc_world_size(world), n_stages = sc_session_n_stages(session);
     const bool root = sc_world_rank(world) == 0;
     struct sc_rank_report *ranks = root ? calloc((size_t)size, sizeof *ranks) : NULL;
     struct sc_stage_report *stages = root ? calloc((size_t)n_stages + 1, sizeof *stages) : NULL;

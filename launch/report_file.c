@@ -140,11 +140,11 @@ static enum sc_status add_measured(struct sc_json *stage, const struct sc_stage_
 }
 
 static enum sc_status add_plan(
-    struct sc_json *document, const struct sc_plan *plan, const struct sc_stage_report *measured)
+    struct sc_json *document, const char *name, const struct sc_plan *plan, const struct sc_stage_report *measured)
 {
     struct sc_json *at, *stages, *stage;
     double slowest = 0;
-    SC_TRY(sc_json_add(document, "plan", false, &at));
+    SC_TRY(sc_json_add(document, name, false, &at));
     SC_TRY(sc_json_add_text(at, "objective", plan->latency ? "latency" : "throughput"));
     SC_TRY(sc_json_add(at, "stages", true, &stages));
     for (int s = 0; s < plan->n_stages; s++) {
@@ -163,24 +163,23 @@ static enum sc_status add_plan(
     return plan->note ? sc_json_add_text(at, "note", plan->note) : SC_OK;
 }
 
-/* What the plan asks of a rank: all of its stages together. */
-static struct sc_plan_stage planned_of(
-    const struct sc_plan *plan, int rank, struct sc_json *stages, enum sc_status *status)
+/* What a plan, whose stage 0 has number `first`, asks of a rank: all of its stages together. */
+static enum sc_status add_planned(
+    const struct sc_plan *plan, int rank, int first, struct sc_json *stages, struct sc_plan_stage *sum)
 {
-    struct sc_plan_stage sum = {0};
-    for (int s = 0; s < plan->n_stages; s++) {
+    for (int s = 0; plan && s < plan->n_stages; s++) {
         const struct sc_plan_stage *stage = &plan->stages[s];
         if (stage->ranks[0] != rank) {
             continue;
         }
-        *status = *status == SC_OK ? sc_json_add_int(stages, NULL, s) : *status;
-        sum.seconds += stage->seconds;
-        sum.weight_bytes += stage->weight_bytes;
-        sum.packed_bytes += stage->packed_bytes;
-        sum.activation_bytes += stage->activation_bytes;
-        sum.state_bytes += stage->state_bytes;
+        SC_TRY(sc_json_add_int(stages, NULL, first + s));
+        sum->seconds += stage->seconds;
+        sum->weight_bytes += stage->weight_bytes;
+        sum->packed_bytes += stage->packed_bytes;
+        sum->activation_bytes += stage->activation_bytes;
+        sum->state_bytes += stage->state_bytes;
     }
-    return sum;
+    return SC_OK;
 }
 
 static enum sc_status add_memory(
@@ -200,17 +199,18 @@ static enum sc_status add_memory(
 }
 
 static enum sc_status add_rank(
-    struct sc_json *ranks, const struct sc_plan *plan, int rank, const struct sc_rank_report *report)
+    struct sc_json *ranks, const struct sc_session *session, int rank, const struct sc_rank_report *report)
 {
+    const struct sc_plan *plan = sc_session_plan(session);
+    struct sc_plan_stage sum = {0};
     struct sc_json *at, *stages;
-    enum sc_status status = SC_OK;
     SC_TRY(sc_json_add(ranks, NULL, false, &at));
     SC_TRY(sc_json_add_int(at, "rank", rank));
     SC_TRY(sc_json_add_text(at, "host", report->host));
     SC_TRY(sc_json_add_int(at, "threads", report->n_threads));
     SC_TRY(sc_json_add(at, "stages", true, &stages));
-    const struct sc_plan_stage sum = planned_of(plan, rank, stages, &status);
-    SC_TRY(status);
+    SC_TRY(add_planned(plan, rank, 0, stages, &sum));
+    SC_TRY(add_planned(sc_session_prefill_plan(session), rank, plan->n_stages, stages, &sum));
     SC_TRY(sc_json_add_int(at, "microbatches", report->n_microbatches));
     if (report->n_microbatches > 0) {
         SC_TRY(sc_json_add_real(at, "predicted_seconds", sum.seconds));
@@ -227,13 +227,14 @@ static enum sc_status add_rank(
 enum sc_status sc_report_file_add(struct sc_json *document, const struct sc_session *session,
     const struct sc_model *model, const struct sc_measured *measured)
 {
-    const struct sc_plan *plan = sc_session_plan(session);
+    const struct sc_plan *plan = sc_session_plan(session), *prefill = sc_session_prefill_plan(session);
     struct sc_json *ranks;
     SC_TRY(add_model(document, model));
-    SC_TRY(add_plan(document, plan, measured->stages));
+    SC_TRY(add_plan(document, "plan", plan, measured->stages));
+    SC_TRY(prefill ? add_plan(document, "prefill_plan", prefill, measured->stages + plan->n_stages) : SC_OK);
     SC_TRY(sc_json_add(document, "ranks", true, &ranks));
     for (int r = 0; r < measured->n_ranks; r++) {
-        SC_TRY(add_rank(ranks, plan, r, &measured->ranks[r]));
+        SC_TRY(add_rank(ranks, session, r, &measured->ranks[r]));
     }
     return SC_OK;
 }

@@ -8,6 +8,9 @@ cp "$root/examples/embed/model.onnx" all/good/model.onnx
     stagecoach launch -n 3 -- bench "$root/examples/embed/model.onnx" -d batch=2 -d n=3 -r 1 --report fewer.json
     stagecoach verify all --report verify.json || echo "exit code $?"
     stagecoach launch -n 2 -- generate "$root/examples/shakespeare" -p "ROMEO:" -n 3 --temp 0 --report generate.json
+    stagecoach plan "$root/examples/shakespeare" -pp 2 -o plan.json
+    stagecoach launch -n 2 -- generate "$root/examples/shakespeare" -p "ROMEO:" -n 3 --temp 0 --prefill-plan plan.json \
+        --decode-plan plan.json --report apart.json
 } > out 2> err
 python3 - "$root/docs/REPORT.md" << 'PY'
 import json, re, sys
@@ -23,9 +26,9 @@ def fields(node, path=""):
         yield path
 
 found = set()
-reports = {name: json.load(open(name + ".json")) for name in ("run", "bench", "fewer", "verify", "generate")}
+reports = {name: json.load(open(name + ".json")) for name in ("run", "bench", "fewer", "verify", "generate", "apart")}
 for report in reports.values():
-    found |= {re.sub(r"^cases\[\]\.(model|plan|ranks)", r"\1", field) for field in fields(report)}
+    found |= {re.sub(r"^cases\[\]\.(model|plan|ranks)", r"\1", re.sub(r"^(prefill_plan)\..*", r"\1", field)) for field in fields(report)}
 documented = set()
 for line in open(sys.argv[1]):
     names = re.findall(r"`([^`]*)`", line.split(" | ")[0]) if line.startswith("| `") else []
@@ -38,7 +41,7 @@ for report in reports.values():
     for part in report.get("cases", [report]):
         if "plan" in part:
             assert sum(stage["nodes"] for stage in part["plan"]["stages"]) <= part["model"]["nodes"]
-            assert sorted(s for rank in part["ranks"] for s in rank["stages"]) == list(range(len(part["plan"]["stages"])))
+            assert sorted(s for rank in part["ranks"] for s in rank["stages"]) == list(range(sum(len(part.get(p, {"stages": []})["stages"]) for p in ("plan", "prefill_plan"))))
 for rank in reports["generate"]["ranks"]:
     assert rank["busy_seconds"] > 0 and rank["busy_seconds"] <= reports["generate"]["timings"]["total_seconds"]
     assert abs(rank["measured_seconds"] * rank["microbatches"] - rank["busy_seconds"]) < 1e-9
