@@ -247,3 +247,19 @@ bool sc_unicode_is_punctuation(uint32_t code)
     const utf8proc_category_t c = category(code);
     return c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO;
 }
+
+size_t sc_unicode_cluster(const char *text, size_t bytes)
+{
+    uint32_t before, next;
+    utf8proc_int32_t state = 0;
+    size_t length = sc_utf8_decode(text, &before);
+    while (length < bytes) {
+        const size_t more = sc_utf8_decode(text + length, &next);
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)next, &state)) {
+            break;
+        }
+        before = next;
+        length += more;
+    }
+    return length;
+}

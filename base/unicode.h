@@ -38,6 +38,9 @@ enum sc_status sc_unicode_lower(
 enum sc_status sc_unicode_upper(
     const char *text, size_t bytes, struct sc_arena *arena, char **upper, size_t *upper_bytes);
 
+/* Bytes of the first extended grapheme cluster of valid, non-empty text (UAX 29). */
+size_t sc_unicode_cluster(const char *text, size_t bytes);
+
 bool sc_unicode_is_space(uint32_t code); /* White_Space */
 bool sc_unicode_is_word(uint32_t code); /* \w of UTS 18: Alphabetic, M, Nd, Pc, Join_Control */
 bool sc_unicode_is_number(uint32_t code); /* N */

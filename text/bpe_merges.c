@@ -181,7 +181,7 @@ static enum sc_status check_kind(const struct sc_json *model)
         type = sc_json_is_array(sc_json_get(model, "merges")) ? "BPE" : "(none)";
     }
     if (strcmp(type, "BPE") != 0) {
-        return sc_fail(SC_UNSUPPORTED, "tokenizer model '%.60s' is not supported, only BPE is", type);
+        return sc_fail(SC_UNSUPPORTED, "tokenizer model '%.60s' is not supported, only BPE and Unigram are", type);
     }
     if (sc_json_real(sc_json_get(model, "dropout"), 0) != 0) {
         return sc_fail(SC_UNSUPPORTED, "BPE with dropout is not supported");

@@ -7,6 +7,7 @@
 #include "base/unicode.h"
 #include "text/bytelevel.h"
 #include "text/pattern.h"
+#include "text/precompiled.h"
 #include "text/steps.h"
 
 struct text {
@@ -18,6 +19,7 @@ struct sc_normalize_step {
     const struct kind *kind;
     struct sc_pattern pattern; /* Replace */
     struct text content; /* Replace, Prepend */
+    struct sc_precompiled table; /* Precompiled */
     bool strips_left; /* Strip */
     bool strips_right;
 };
@@ -176,6 +178,17 @@ static enum sc_status run_bytelevel(const struct sc_normalize_step *step, struct
     return sc_bytelevel_spell(text->data, text->bytes, arena, &text->data, &text->bytes);
 }
 
+static enum sc_status read_precompiled(
+    const struct sc_json *node, struct sc_arena *arena, struct sc_normalize_step *step)
+{
+    return sc_precompiled_read(node, arena, &step->table);
+}
+
+static enum sc_status run_precompiled(const struct sc_normalize_step *step, struct sc_arena *arena, struct text *text)
+{
+    return sc_precompiled_run(&step->table, text->data, text->bytes, arena, &text->data, &text->bytes);
+}
+
 static const struct kind kinds[] = {
     {"NFC", NULL, run_nfc},
     {"NFD", NULL, run_nfd},
@@ -187,6 +200,7 @@ static const struct kind kinds[] = {
     {"Strip", read_strip, run_strip},
     {"StripAccents", NULL, run_strip_accents},
     {"ByteLevel", NULL, run_bytelevel},
+    {"Precompiled", read_precompiled, run_precompiled},
 };
 
 struct reader {

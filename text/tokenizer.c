@@ -20,7 +20,9 @@ static enum sc_status read_parts(const struct sc_json *root, struct sc_tokenizer
     }
     SC_TRY(sc_normalizer_read(sc_json_get(root, "normalizer"), arena, &tokenizer->normalizer));
     SC_TRY(sc_pretokenizer_read(sc_json_get(root, "pre_tokenizer"), arena, &tokenizer->pretokenizer));
-    SC_TRY(sc_bpe_read(sc_json_get(root, "model"), arena, &tokenizer->model, &tokenizer->bpe));
+    const struct sc_json *const model = sc_json_get(root, "model");
+    SC_TRY(sc_unigram_is_one(model) ? sc_unigram_read(model, arena, &tokenizer->model, &tokenizer->unigram)
+                                    : sc_bpe_read(model, arena, &tokenizer->model, &tokenizer->bpe));
     SC_TRY(sc_added_read(
         sc_json_get(root, "added_tokens"), &tokenizer->normalizer, arena, &tokenizer->model, &tokenizer->added));
     SC_TRY(sc_surround_read(sc_json_get(root, "post_processor"), &tokenizer->surround));
@@ -66,6 +68,7 @@ void sc_tokenizer_free(struct sc_tokenizer *tokenizer)
     if (tokenizer != NULL) {
         sc_decoder_release(&tokenizer->decoder);
         sc_bpe_release(&tokenizer->bpe);
+        sc_unigram_release(&tokenizer->unigram);
         sc_pretokenizer_release(&tokenizer->pretokenizer);
         sc_normalizer_release(&tokenizer->normalizer);
         sc_added_release(&tokenizer->added);
@@ -110,7 +113,9 @@ static enum sc_status add_word(struct sc_tokenizer *tokenizer, const struct sc_p
     }
     const int32_t *ids;
     size_t n;
-    SC_TRY(sc_bpe_encode(&tokenizer->bpe, word->text, word->bytes, &ids, &n));
+    SC_TRY(tokenizer->unigram.vocabulary != NULL
+            ? sc_unigram_encode(&tokenizer->unigram, word->text, word->bytes, &ids, &n)
+            : sc_bpe_encode(&tokenizer->bpe, word->text, word->bytes, &ids, &n));
     SC_TRY(make_room(list, n));
     for (size_t i = 0; i < n; i++) {
         list->items[list->n++] = ids[i];

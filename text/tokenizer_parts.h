@@ -10,6 +10,7 @@
 #include "text/postprocess.h"
 #include "text/pretokenize.h"
 #include "text/tokenizer.h"
+#include "text/unigram.h"
 
 struct sc_tokenizer {
     struct sc_arena arena; /* texts and steps of all parts */
@@ -17,7 +18,8 @@ struct sc_tokenizer {
     struct sc_added added;
     struct sc_normalizer normalizer;
     struct sc_pretokenizer pretokenizer;
-    struct sc_bpe bpe;
+    struct sc_bpe bpe; /* or */
+    struct sc_unigram unigram;
     struct sc_surround surround;
     struct sc_decoder decoder;
 };

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes texts with their ids and decoded text, as Hugging Face's tokenizers 0.23 has them.
 
-    pip install tokenizers==0.23.3
+    pip install tokenizers==0.23.3 sentencepiece==0.2.3 protobuf
     make_expected.py kinds                          > tests/tokenizer/kinds.json
+    make_expected.py unigram                        > tests/tokenizer/unigram.json
     make_expected.py file PATH/tokenizer.json N     > expected.json
 
-tests/unit/test_tokenizer.c reads such files: the two beside this script, and those named on its command line.
+tests/unit/test_tokenizer.c reads such files: those beside this script, and those named on its command line.
 kinds: small tokenizers made here, one for each kind of step; file: N texts for one tokenizer.json. A case has the ids
 of its text, then "framed" (with special tokens) where that differs, the text of the framed ids ("all"), and "plain"
 (without special tokens) where that differs.
@@ -231,6 +232,72 @@ def kinds():
     return specs
 
 
+# What a table of sentencepiece may do: one character to several, several to one, to none, and clusters.
+RULES = [("\ufb01", "fi"), ("\u00a0", " "), ("\t", " "), ("\n", " "), ("\u200b", ""), ("\u00b2", "2"), ("e\u0301", "\u00e9"),
+         ("\u212b", "\u00c5"), ("\u3000", " "), ("\u2167", "VIII"), ("\ufeff", ""), ("\u1112\u1161\u11ab", "\ud55c"),
+         ("\u2019", "'"), ("A", "a"), ("T", "t")]
+
+
+def table():
+    """The rules as sentencepiece compiles them, in base64."""
+    import base64
+    import tempfile
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    with tempfile.TemporaryDirectory() as folder:
+        rules, corpus = pathlib.Path(folder) / "rules.tsv", pathlib.Path(folder) / "corpus.txt"
+        rules.write_text("".join("\t".join(" ".join(f"{ord(c):X}" for c in side) for side in rule) + "\n" for rule in RULES))
+        corpus.write_text("a b c d e f\n" * 20)
+        sentencepiece.SentencePieceTrainer.train(input=str(corpus), model_prefix=f"{folder}/m", vocab_size=10,
+                                                 normalization_rule_tsv=str(rules), minloglevel=2)
+        model = sentencepiece_model_pb2.ModelProto()
+        model.ParseFromString(pathlib.Path(f"{folder}/m.model").read_bytes())
+    return base64.b64encode(model.normalizer_spec.precompiled_charsmap).decode()
+
+
+def train_unigram(spec, vocabulary=700):
+    from tokenizers.trainers import UnigramTrainer
+    fallback = spec.pop("byte_fallback", False)
+    unknown = spec.pop("unknown", True)
+    base = {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "post_processor": None,
+            "decoder": None, "model": {"type": "Unigram", "unk_id": None, "vocab": [], "byte_fallback": False}}
+    tokenizer = Tokenizer.from_str(json.dumps({**base, **spec}))
+    trainer = UnigramTrainer(vocab_size=vocabulary, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>",
+                             show_progress=False, max_piece_length=16)
+    corpus = [text.replace("\x00", "") for text in texts(400, [], 5)]
+    tokenizer.train_from_iterator(corpus, trainer)
+    made = json.loads(tokenizer.to_str())
+    rare = {c for c in "".join(corpus) if "".join(corpus).count(c) < 4}  # so that some characters have no token
+    model = made["model"]
+    # Scores of eight binary digits have exact sums: which of two equal spellings wins is a rule then, and not a rounding.
+    model["vocab"] = [[piece, round(score * 256) / 256] for i, (piece, score) in enumerate(model["vocab"])
+                      if i < 3 or not set(piece) & rare]
+    if fallback:
+        model["vocab"] += [[f"<0x{b:02X}>", -20.0] for b in range(256)]
+    model["byte_fallback"] = fallback
+    model["unk_id"] = 2 if unknown else None
+    made["added_tokens"] = [token for token in made["added_tokens"] if token["content"] != "<unk>"]
+    return made
+
+
+def unigram():
+    space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    end = {"type": "TemplateProcessing",
+           "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+           "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+           "special_tokens": {"</s>": {"id": "</s>", "ids": [1], "tokens": ["</s>"]}}}
+    compiled = {"type": "Precompiled", "precompiled_charsmap": table()}
+    words = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, space]}
+    return {
+        "t5": {"normalizer": compiled, "pre_tokenizer": words, "decoder": space, "post_processor": end},
+        "sentences": {"normalizer": {"type": "Sequence", "normalizers": [
+            compiled, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]},
+            "pre_tokenizer": {**space, "split": False}, "decoder": space},
+        "unigram_bytes": {"pre_tokenizer": space, "byte_fallback": True,
+                          "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, space]}},
+    }
+
+
 def write(entries):
     print("[")
     for i, entry in enumerate(entries):
@@ -246,6 +313,12 @@ def main():
         for seed, (name, spec) in enumerate(kinds().items()):
             text = json.dumps(train(spec), separators=(",", ":"))
             entries.append({"name": name, "tokenizer": text, "cases": cases(Tokenizer.from_str(text), n, 100 + seed)})
+        write(entries)
+    elif sys.argv[1:] == ["unigram"]:
+        entries = []
+        for seed, (name, spec) in enumerate(unigram().items()):
+            text = json.dumps(train_unigram(spec), separators=(",", ":"))
+            entries.append({"name": name, "tokenizer": text, "cases": cases(Tokenizer.from_str(text), 100, 300 + seed)})
         write(entries)
     elif sys.argv[1:2] == ["file"] and len(sys.argv) == 4:
         path = pathlib.Path(sys.argv[2]).resolve()

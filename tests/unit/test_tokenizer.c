@@ -169,6 +169,12 @@ static void every_kind_of_step_does_what_the_reference_does(void **state)
     check_file(SC_SOURCE_DIR "/tests/tokenizer/kinds.json");
 }
 
+static void unigram_spells_as_the_reference_does(void **state)
+{
+    (void)state;
+    check_file(SC_SOURCE_DIR "/tests/tokenizer/unigram.json");
+}
+
 static void the_example_gives_the_ids_and_texts_of_the_reference(void **state)
 {
     (void)state;
@@ -277,8 +283,82 @@ static void kinds_that_are_not_known_are_named(void **state)
     static const char unigram[] = "{\"model\": {\"type\": \"Unigram\", \"vocab\": []}}";
     assert_int_equal(sc_tokenizer_parse(wordpiece, sizeof wordpiece - 1, "w", &tokenizer), SC_UNSUPPORTED);
     assert_non_null(strstr(sc_error_last()->text, "'WordPiece'"));
-    assert_int_equal(sc_tokenizer_parse(unigram, sizeof unigram - 1, "u", &tokenizer), SC_UNSUPPORTED);
-    assert_non_null(strstr(sc_error_last()->text, "'Unigram'"));
+    assert_int_equal(sc_tokenizer_parse(unigram, sizeof unigram - 1, "u", &tokenizer), SC_BAD_MODEL);
+    assert_non_null(strstr(sc_error_last()->text, "the Unigram model has no list of tokens"));
+}
+
+/* `model` and `normalizer` are what stands in their braces. */
+static void refuse_unigram(const char *model, const char *normalizer, const char *words)
+{
+    char text[1024];
+    struct sc_tokenizer *tokenizer = NULL;
+    const int n = snprintf(text, sizeof text,
+        "{\"normalizer\": {\"type\": \"Precompiled\", %s}, \"model\": {\"type\": \"Unigram\", %s}}", normalizer, model);
+    assert_true(n > 0 && (size_t)n < sizeof text);
+    assert_int_equal(sc_tokenizer_parse(text, (size_t)n, "u.json", &tokenizer), SC_BAD_MODEL);
+    if (strstr(sc_error_last()->text, words) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, sc_error_last()->text);
+    }
+}
+
+static void broken_unigram_models_are_refused(void **state)
+{
+    static const char none[] = "\"precompiled_charsmap\": null", good[] = "\"vocab\": [[\"a\", -1]]";
+    (void)state;
+    refuse_unigram("\"vocab\": [[\"a\"]]", none, "token 0 of the Unigram model");
+    refuse_unigram("\"vocab\": [[\"a\", \"x\"]]", none, "token 0 of the Unigram model");
+    refuse_unigram("\"vocab\": [[\"a\", -1]], \"unk_id\": 7", none, "unk_id is 7, it has 1");
+    refuse_unigram(good, "\"precompiled_charsmap\": \"A*AA\"", "character 1 of its table is not base64");
+    refuse_unigram(good, "\"precompiled_charsmap\": \"AAA\"", "is cut short");
+    refuse_unigram(good, "\"precompiled_charsmap\": \"BAAAAA==\"", "has a trie of 4");
+    refuse_unigram(good, "\"precompiled_charsmap\": \"AQAAAAAA\"", "has a trie of 1");
+}
+
+static void a_character_without_token_needs_one_for_such(void **state)
+{
+    static const char text[] = "{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", -1]]}}";
+    struct sc_tokenizer *tokenizer = NULL;
+    struct sc_arena arena = {0};
+    int64_t *ids;
+    size_t n;
+    (void)state;
+    assert_int_equal(sc_tokenizer_parse(text, sizeof text - 1, "u", &tokenizer), SC_OK);
+    assert_int_equal(sc_tokenizer_encode(tokenizer, "aa", 2, true, &arena, &n, &ids), SC_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(sc_tokenizer_encode(tokenizer, "ab", 2, true, &arena, &n, &ids), SC_BAD_MODEL);
+    sc_tokenizer_free(tokenizer);
+    sc_arena_release(&arena);
+}
+
+/* A table that leads out of itself: a unit of label 'a' with a value far away. */
+static void tables_that_lead_nowhere_are_refused(void **state)
+{
+    static const char text[] = "{\"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"%s\"}, "
+                               "\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", -1]]}}";
+    unsigned char table[4 + 4 * 128] = {0};
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char base64[sizeof table / 3 * 4 + 8], whole[2048];
+    struct sc_tokenizer *tokenizer = NULL;
+    struct sc_arena arena = {0};
+    int64_t *ids;
+    size_t n, at = 0;
+    (void)state;
+    const uint32_t trie = 4 * 128, unit = 0x3ff00000u | 1u << 8 | 'a';
+    memcpy(table, &trie, 4);
+    memcpy(table + 4 + 4 * 'a', &unit, 4); /* the root's distance is 0 */
+    for (size_t i = 0; i < sizeof table; i += 3) {
+        const uint32_t three = (uint32_t)table[i] << 16 | (uint32_t)table[i + 1] << 8 | table[i + 2];
+        for (int shift = 18; shift >= 0; shift -= 6) {
+            base64[at++] = digits[three >> shift & 63];
+        }
+    }
+    base64[at] = '\0';
+    assert_true(snprintf(whole, sizeof whole, text, base64) < (int)sizeof whole);
+    assert_int_equal(sc_tokenizer_parse(whole, strlen(whole), "u", &tokenizer), SC_OK);
+    assert_int_equal(sc_tokenizer_encode(tokenizer, "a", 1, true, &arena, &n, &ids), SC_BAD_MODEL);
+    assert_non_null(strstr(sc_error_last()->text, "becomes no text"));
+    sc_tokenizer_free(tokenizer);
+    sc_arena_release(&arena);
 }
 
 static void broken_steps_are_refused(void **state)
@@ -415,6 +495,10 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_step_does_what_the_reference_does),
+        cmocka_unit_test(unigram_spells_as_the_reference_does),
+        cmocka_unit_test(broken_unigram_models_are_refused),
+        cmocka_unit_test(a_character_without_token_needs_one_for_such),
+        cmocka_unit_test(tables_that_lead_nowhere_are_refused),
         cmocka_unit_test(the_example_gives_the_ids_and_texts_of_the_reference),
         cmocka_unit_test(tokens_are_found_by_spelling_and_by_id),
         cmocka_unit_test(text_that_is_not_utf_8_is_refused),
