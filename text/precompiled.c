@@ -73,10 +73,8 @@ static enum sc_status take_apart(
     for (size_t u = 0; u < trie / 4; u++) {
         units[u] = little_endian(data + 4 + 4 * u);
     }
-    *table = (struct sc_precompiled){.units = units,
-        .n_units = trie / 4,
-        .texts = (const char *)data + 4 + trie,
-        .texts_bytes = bytes - 4 - trie};
+    *table = (struct sc_precompiled){
+        .units = units, .n_units = trie / 4, .texts = (const char *)data + 4 + trie, .texts_bytes = bytes - 4 - trie};
     return SC_OK;
 }
 

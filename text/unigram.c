@@ -51,8 +51,8 @@ enum sc_status sc_unigram_read(
     }
     unigram->unknown = sc_json_int(sc_json_get(model, "unk_id"), -1);
     if (unigram->unknown >= (int64_t)n) {
-        return sc_fail(SC_BAD_MODEL, "the Unigram model's unk_id is %lld, it has %zu tokens",
-            (long long)unigram->unknown, n);
+        return sc_fail(
+            SC_BAD_MODEL, "the Unigram model's unk_id is %lld, it has %zu tokens", (long long)unigram->unknown, n);
     }
     unigram->unknown_score = least - UNKNOWN_PENALTY;
     unigram->byte_fallback = sc_json_bool(sc_json_get(model, "byte_fallback"), false);
