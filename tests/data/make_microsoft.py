@@ -8,6 +8,7 @@ usage: make_microsoft.py FOLDER [WORD]       cases whose name has WORD; needs on
 import pathlib
 import sys
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -218,6 +219,28 @@ for bits in (4, 8):
     case(f"gather_blocks_{bits}", bits=bits)(gather_blocks)
     case(f"gather_blocks_{bits}_zeros", bits=bits, zeros=True)(gather_blocks)
 case("gather_blocks_last_short", width=40)(gather_blocks)
+
+
+def gather_of(random, kind, dims=(3, 32, 5), block=16, gather=0, quantize=1, zeros=False, ids=((2, -1), (0, 7)), spread=False):
+    """Tables of one element an entry, by its type; an index outside gives zeros."""
+    kind = np.dtype(getattr(ml_dtypes, kind))
+    whole = kind.name.endswith("int4")
+    table = random.integers(0, 16, dims).astype(np.uint8)
+    make = lambda x: (x.astype(np.int8) - 8 if kind.name == "int4" else x).astype(kind) if whole else (x.astype(np.float32) / 4 - 2).astype(kind)
+    shape = [-(-d // (block or d)) if i == quantize % len(dims) else 1 if spread else d for i, d in enumerate(dims)]
+    scales = random.uniform(0.01, 0.1, shape).astype(np.float32)
+    points = make(random.integers(0, 16, shape).astype(np.uint8)) if zeros else None
+    attributes = dict(block_size=block, gather_axis=gather, quantize_axis=quantize)
+    return "GatherBlockQuantized", [make(table), np.array(ids, np.int32), scales, points], attributes, 1, (0, 2, 3)
+
+
+for name, fixed in {
+    "int4": dict(kind="int4"), "uint4_zeros": dict(kind="uint4", zeros=True), "int4_last": dict(kind="int4", dims=(3, 4, 40), quantize=-1, zeros=True),
+    "int4_along": dict(kind="int4", gather=1, quantize=2, dims=(3, 4, 32)), "uint4_same_axis": dict(kind="uint4", gather=1, quantize=1, dims=(2, 40, 3)),
+    "int4_gather_last": dict(kind="int4", gather=-1, quantize=0, dims=(32, 3, 5)), "float8": dict(kind="float8_e4m3fn", dims=(5, 32)),
+    "float4": dict(kind="float4_e2m1fn", dims=(5, 32)), "float8_spread": dict(kind="float8_e5m2", dims=(5, 7), block=0, spread=True), "float8_row": dict(kind="float8_e4m3fnuz", dims=(5, 7), block=0),
+}.items():
+    case("gather_of_" + name, **fixed)(gather_of)
 
 
 def attention(random, batch=2, n=4, inner=24, heads=3, width=8, v_width=None, past=0, room=None, mask=None, added=None, kind=np.float32,

@@ -2,6 +2,7 @@
  * Claims about MultiHeadAttention: the same bits from every form of its inputs and from every cache, and what is refused.
  * Against ONNX Runtime it is held by tests/data/microsoft, which has no packed forms on the CPU. */
 #include "op_case.h"
+#include "tensor/convert.h"
 
 enum { H = 3, D = 8, ROOM = 96, HIDDEN = H * D };
 
@@ -169,12 +170,39 @@ static void what_does_not_fit_is_refused(void **state)
     op_close(&c);
 }
 
+/* Inputs are numbers of bfloat16; what the two types give differs by its rounding. */
+static void bfloat16_gives_what_f32_gives_rounded(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static float rows[3][N * HIDDEN];
+    static uint16_t narrow[3][N * HIDDEN];
+    struct op_case wide, c;
+    open_mha(&wide, 1);
+    open_mha(&c, 1);
+    for (int i = 0; i < 3; i++) {
+        fill(rows[i], N * HIDDEN, 21 + (unsigned)i);
+        sc_convert(SC_F32, rows[i], SC_BF16, narrow[i], N * HIDDEN, 0);
+        sc_convert(SC_BF16, narrow[i], SC_F32, rows[i], N * HIDDEN, 0);
+        op_in(&wide, SC_F32, rows[i], DIMS(1, N, HIDDEN));
+        op_in(&c, SC_BF16, narrow[i], DIMS(1, N, HIDDEN));
+    }
+    assert_int_equal(op_run(&wide), SC_OK);
+    assert_int_equal(op_run(&c), SC_OK);
+    static uint16_t want[N * HIDDEN];
+    sc_convert(SC_F32, op_out(&wide, 0), SC_BF16, want, N * HIDDEN, 0);
+    assert_memory_equal(op_out(&c, 0), want, sizeof want);
+    op_close(&wide);
+    op_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_forms_give_the_bits_of_rows_apart),
         cmocka_unit_test(a_kept_cache_gives_the_bits_of_one_that_grows),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(bfloat16_gives_what_f32_gives_rounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about quantised operators: com.microsoft's blocks, and the linear ones. */
 #include "op_case.h"
+#include "tensor/convert.h"
 
 static void matmul_nbits_is_the_product_of_the_widened_weights(void **state)
 {
@@ -82,6 +83,30 @@ static void gather_of_blocks_counts_codes_from_eight(void **state)
     op_close(&c);
 }
 
+/* An index outside of the table gives zeros; a scale of 8-bit floats may be that of a whole axis. */
+static void gather_of_small_floats_has_no_zero_points(void **state)
+{
+    (void)state;
+    static unsigned char data[4 * 3];
+    float numbers[4 * 3], want[2 * 3] = {0};
+    for (int i = 0; i < 12; i++) {
+        numbers[i] = (float)(i - 5);
+    }
+    sc_convert(SC_F32, numbers, SC_F8E4M3FN, data, 12, 0);
+    for (int k = 0; k < 3; k++) {
+        want[3 + k] = numbers[2 * 3 + k] * 0.5F;
+    }
+    struct op_case c;
+    op_open(&c, "com.microsoft", "GatherBlockQuantized", 1, 1);
+    op_int(&c, "block_size", 0);
+    op_in(&c, SC_F8E4M3FN, data, DIMS(4, 3));
+    op_in(&c, SC_I64, (int64_t[]){4, 2}, DIMS(2));
+    op_in(&c, SC_F32, (float[]){0.5F}, DIMS(1, 1));
+    assert_int_equal(op_run(&c), SC_OK);
+    op_expect(&c, 0, SC_F32, want, DIMS(2, 3));
+    op_close(&c);
+}
+
 static void quantize_rounds_half_to_even_and_saturates(void **state)
 {
     (void)state;
@@ -144,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matmul_nbits_is_the_product_of_the_widened_weights),
         cmocka_unit_test(gather_of_blocks_counts_codes_from_eight),
+        cmocka_unit_test(gather_of_small_floats_has_no_zero_points),
         cmocka_unit_test(quantize_rounds_half_to_even_and_saturates),
         cmocka_unit_test(dequantize_has_scales_per_axis_and_block),
         cmocka_unit_test(matmul_integer_subtracts_zero_points_of_rows_and_columns),
