@@ -11,6 +11,7 @@
  * Slice of everything become Identity. What nobody reads any more is left for the dead pass. The same bits. */
 #include <string.h>
 
+#include "ops/schema.h"
 #include "passes/edit.h"
 #include "passes/passes.h"
 
@@ -102,6 +103,15 @@ static void make_identity(struct sc_node *node)
     node->op = "Identity";
     node->n_in = node->n_out = 1;
     node->n_attributes = 0;
+}
+
+/* Not of every type that a Cast takes. */
+static bool can_be_identity(const struct sc_symbolics *s, const struct sc_node *node)
+{
+    struct sc_node copy = *node;
+    const struct sc_fact *in[1] = {&s->facts[node->in[0]]};
+    make_identity(&copy);
+    return sc_check_types(s->graph, &copy, 1, in) == SC_OK;
 }
 
 /* A new constant list in place of input 1. */
@@ -209,7 +219,7 @@ static enum sc_status simplify(struct shapes *x, struct sc_node *node)
         s->facts[node->in[0]].kind != SC_KIND_TENSOR) {
         return SC_OK;
     }
-    if (does_nothing(x, node)) {
+    if (does_nothing(x, node) && can_be_identity(s, node)) {
         make_identity(node);
         return SC_OK;
     }

@@ -39,4 +39,5 @@ if __name__ == "__main__":
     seed(4)
     pass_graphs.recipes()
     pass_graphs.randoms()
+    pass_graphs.narrow_cast()
     state_graphs.encoder_pair()

@@ -209,6 +209,13 @@ def recipes():
          [[ints(n, 132), ints(n, 130), np.array(flag)] for n, flag in ((1, True), (7, False))], want=want)
 
 
+def narrow_cast():
+    """A Cast to the type that is there already, one that Identity does not take."""
+    x, y = (h.make_tensor_value_info(name, T.FLOAT6E2M3, ["n"]) for name in "xy")
+    data = np.array([-4, 0, 3, 0.5], h.tensor_dtype_to_np_dtype(T.FLOAT6E2M3))
+    save("narrow_cast", [node("y = Cast x", to=T.FLOAT6E2M3)], [x], [y], data=[[data]], opset=28, ir=13, want=lambda x: [x])
+
+
 def randoms():
     """Every operator that draws: by its attribute seed (names with _s), and by the seed of the run. One feeds another, so
     that any of them may be on any rank. What is drawn is judged elsewhere (tests/differential)."""

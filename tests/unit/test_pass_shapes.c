@@ -94,6 +94,15 @@ static void the_answers_are_right(void **state)
     graph_close(&c);
 }
 
+static void a_cast_stays_where_identity_lacks_the_type(void **state)
+{
+    (void)state;
+    struct graph_case c;
+    pass_open(&c, "narrow_cast", 0);
+    graph_run_and_expect(&c, 0);
+    graph_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +111,7 @@ int main(void)
         cmocka_unit_test(targets_become_constant),
         cmocka_unit_test(the_bits_are_the_same),
         cmocka_unit_test(the_answers_are_right),
+        cmocka_unit_test(a_cast_stays_where_identity_lacks_the_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
