@@ -42,7 +42,7 @@ static enum sc_status params_attention(
     SC_TRY(sc_node_float(node, "scale", 0.0F, &p->scale));
     SC_TRY(sc_node_float(node, "mask_filter_value", -10000.0F, &p->filter));
     if (p->heads < 1) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld", (long long)p->heads);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "num_heads is %lld, want 1 or more", (long long)p->heads);
     }
     if (rotary) {
         return sc_node_fail(graph, node, SC_UNSUPPORTED, "do_rotary is not supported");

@@ -295,7 +295,7 @@ static enum sc_status check_span(const struct sc_call *call, const struct sc_gqa
         return sc_node_fail(call->graph, call->node, SC_UNSUPPORTED,
             "sliding_window_cache: %lld rows in a cache of %lld that is not kept", (long long)length,
             (long long)s->past);
-    } else if (start < 0 || start > s->past || length > s->total) {
+    } else if (start < 0 || start > s->past || length < 0 || length > s->total) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "seqlens_k is %lld in batch row %lld, with %lld new rows, a past of %lld and a total of %lld",
             (long long)length - 1, (long long)b, (long long)s->n, (long long)s->past, (long long)s->total);

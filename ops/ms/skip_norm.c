@@ -41,13 +41,18 @@ static enum sc_status infer_skip(struct sc_infer *infer)
     if (x->rank < 0) {
         return SC_OK;
     }
+    if (x->rank < 1) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "the input has rank 0, want 1 or more");
+    }
     bool fits = skip->rank < 0 || skip->rank <= x->rank;
     for (int i = 0; fits && i < skip->rank; i++) {
         const int64_t dim = x->dims[x->rank - skip->rank + i];
         fits = dim < 0 || skip->dims[i] < 0 || skip->dims[i] == dim || skip->dims[i] == 1;
     }
-    if (!fits || x->rank < 1) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "skip does not fit the input");
+    if (!fits) {
+        char a[128], b[128];
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "skip %s does not broadcast to %s",
+            sc_dims_text(skip->rank, skip->dims, a, sizeof a), sc_dims_text(x->rank, x->dims, b, sizeof b));
     }
     for (int i = 2; i < infer->n_in; i++) {
         const struct sc_fact *vector = infer->in[i];

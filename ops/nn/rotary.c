@@ -32,7 +32,7 @@ static enum sc_status params_rotary(
     SC_TRY(sc_node_float(node, "scale", 1.0F, &scale));
     SC_TRY(sc_node_int(node, "is_packed_batching", 0, &ragged));
     if (scale != 1.0F || ragged) {
-        return sc_node_fail(graph, node, SC_UNSUPPORTED, "scale or is_packed_batching");
+        return sc_node_fail(graph, node, SC_UNSUPPORTED, "scale and is_packed_batching are not supported");
     }
     if (p->heads < 0 || p->width < 0 || p->width % 2 != 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL,

@@ -294,7 +294,7 @@ static enum sc_status params_normal(
     p->sensitive = sensitive != 0;
     p->action = strcmp(action, "LOWER") == 0 ? LOWER : strcmp(action, "UPPER") == 0 ? UPPER : NONE;
     if (p->action == NONE && strcmp(action, "NONE") != 0) {
-        return sc_node_fail(graph, node, SC_BAD_MODEL, "case_change_action is '%s'", action);
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "case_change_action is '%s', want NONE, LOWER or UPPER", action);
     }
     const struct sc_attribute *stops = sc_node_attribute(node, "stopwords");
     if (stops && stops->type != SC_ATTRIBUTE_STRINGS) {

@@ -99,8 +99,8 @@ static enum sc_status read_indexes(
     p->indexes = indexes.values;
     for (int i = 0; i < indexes.n; i++) {
         if (indexes.values[i] < 0 || indexes.values[i] >= (int64_t)1 << 40) {
-            return sc_node_fail(
-                graph, node, SC_BAD_MODEL, "ngram_indexes has the entry %lld", (long long)indexes.values[i]);
+            return sc_node_fail(graph, node, SC_BAD_MODEL, "ngram_indexes has the entry %lld, want 0 to 2^40",
+                (long long)indexes.values[i]);
         }
         p->width = indexes.values[i] >= p->width ? indexes.values[i] + 1 : p->width;
     }
@@ -124,11 +124,18 @@ static enum sc_status params_tfidf(
     SC_TRY(sc_node_ints(node, "pool_int64s", &numbers.n, &numbers.values));
     const struct sc_attribute *strings = sc_node_attribute(node, "pool_strings");
     const bool has_strings = strings && strings->type == SC_ATTRIBUTE_STRINGS;
-    if ((p->mode == TFIDF && strcmp(mode, "TFIDF") != 0) || p->shortest < 1 || p->longest < p->shortest ||
-        p->max_skip < 0 || counts.n < 1 || has_strings == (numbers.n >= 0)) {
+    if (p->mode == TFIDF && strcmp(mode, "TFIDF") != 0) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL, "mode is '%s', want TF, IDF or TFIDF", mode);
+    }
+    if (p->shortest < 1 || p->longest < p->shortest || p->max_skip < 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL,
-            "mode '%s', grams of %lld to %lld items, skips up to %lld, or not one pool", mode, (long long)p->shortest,
-            (long long)p->longest, (long long)p->max_skip);
+            "grams have %lld to %lld items and skips up to %lld, want 1 or more in order, and 0 or more",
+            (long long)p->shortest, (long long)p->longest, (long long)p->max_skip);
+    }
+    if (counts.n < 1 || has_strings == (numbers.n >= 0)) {
+        return sc_node_fail(graph, node, SC_BAD_MODEL,
+            "has %s of 'pool_strings' and 'pool_int64s' and %d ngram_counts, want one of each",
+            has_strings ? "both" : "none", counts.n < 0 ? 0 : counts.n);
     }
     p->numbers = numbers.values;
     p->strings = has_strings ? strings->u.strings : NULL;
