@@ -9,16 +9,20 @@ static void NAME(const struct resize *r, const struct axis *axis, int64_t outer,
             const int64_t *from = axis->from + o * axis->taps;
             const double *weights = axis->weights + o * axis->taps;
             const TYPE fill = from[0] < 0 ? (TYPE)r->params->extrapolation : (TYPE)0;
+            const int64_t taps = from[0] < 0 ? 0 : axis->taps;
+            if (inner == 1) {
+                TYPE sum = fill;
+                for (int64_t k = 0; k < taps; k++) {
+                    sum = weights[k] == 0.0 ? sum : sum + (TYPE)weights[k] * x[from[k]];
+                }
+                y[0] = sum;
+                continue;
+            }
             for (int64_t i = 0; i < inner; i++) {
                 y[i] = fill;
             }
-            for (int64_t k = 0; k < axis->taps && from[0] >= 0; k++) {
-                if (weights[k] == 0.0) {
-                    continue;
-                }
-                if (inner == 1) {
-                    y[0] += (TYPE)weights[k] * x[from[k]];
-                } else {
+            for (int64_t k = 0; k < taps; k++) {
+                if (weights[k] != 0.0) {
                     ADD(r, (TYPE)weights[k], x + from[k] * inner, y, inner);
                 }
             }

@@ -13,6 +13,7 @@ struct axis {
     int64_t taps;
     int64_t *from;
     double *weights;
+    bool doubles; /* element i is of place i / 2: what pictures grow by */
     int64_t inner; /* parts of elements below this axis when it is resized: inputs above it, outputs below */
 };
 
@@ -126,8 +127,19 @@ static void store(const struct resize *r, double *from, void *to)
     const double low = is_signed ? -ldexp(1.0, bits - 1) : 0.0;
     const double past = ldexp(1.0, is_signed ? bits - 1 : bits);
     const double high = bits < 64 ? past - 1.0 : nextafter(past, 0.0);
-    for (int64_t i = 0; i < r->out_count && sc_type_is_int(type); i++) {
-        from[i] = fmax(low, fmin(nearbyint(from[i]), high));
+    const int64_t n = sc_type_is_int(type) ? r->out_count : 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double x = from[i] < high ? from[i] : high;
+        from[i] = x > low ? x : low;
+    }
+    if (bits < 64) { /* adding 1.5 * 2^52 rounds to a whole number */
+        for (int64_t i = 0; i < n; i++) {
+            from[i] = from[i] + 0x1.8p52 - 0x1.8p52;
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            from[i] = nearbyint(from[i]);
+        }
     }
     sc_convert(SC_F64, from, type, to, r->out_count, 0);
 }
@@ -183,6 +195,32 @@ static void run_filtered(struct resize *r, struct sc_team *team)
     sc_team_for(team, sc_parts(r->blocks, r->per_part), filter_part, r);
 }
 
+/* n elements of a row from their places; -1 is `fill`. Inlined where the size of an element is known. */
+static inline void pick(const void *x, const int64_t *from, int64_t n, const void *fill, const size_t bytes, void *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(sc_at(y, i, bytes), from[i] < 0 ? fill : sc_const_at(x, from[i], bytes), bytes);
+    }
+}
+
+/* The same where each of n elements is taken twice. */
+static inline void pick_twice(const void *x, int64_t n, const size_t bytes, void *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(sc_at(y, 2 * i, bytes), sc_const_at(x, i, bytes), bytes);
+        memcpy(sc_at(y, 2 * i + 1, bytes), sc_const_at(x, i, bytes), bytes);
+    }
+}
+
+static inline void pick_either(const struct axis *axis, const void *x, const void *fill, const size_t bytes, void *y)
+{
+    if (axis->doubles) {
+        pick_twice(x, axis->about.in, bytes, y);
+    } else {
+        pick(x, axis->from, axis->about.out, fill, bytes, y);
+    }
+}
+
 /* A row along the last axis: elements of one input row, or of none. */
 static void pick_row(const struct resize *r, const void *x, void *y)
 {
@@ -191,33 +229,31 @@ static void pick_row(const struct resize *r, const void *x, void *y)
     if (sc_convertible(r->x->type)) {
         sc_convert(SC_F32, &r->params->extrapolation, r->x->type, fill, 1, 0);
     }
-    if (x && !sc_resize_moves(r->params, &axis->about)) {
+    if (!x) {
+        sc_fill(y, fill, r->bytes, axis->about.out);
+        return;
+    }
+    if (!sc_resize_moves(r->params, &axis->about)) {
         memcpy(y, x, (size_t)axis->about.out * r->bytes);
         return;
     }
-#define PICK(type)                                                                                                     \
-    for (int64_t i = 0; i < axis->about.out; i++) {                                                                    \
-        const bool inside = x && axis->from[i] >= 0;                                                                   \
-        memcpy((type *)y + i, inside ? (const void *)((const type *)x + axis->from[i]) : fill, sizeof(type));          \
-    }
     switch (r->bytes) {
     case 1:
-        PICK(uint8_t)
+        pick_either(axis, x, fill, 1, y);
         break;
     case 2:
-        PICK(uint16_t)
+        pick_either(axis, x, fill, 2, y);
         break;
     case 4:
-        PICK(uint32_t)
+        pick_either(axis, x, fill, 4, y);
         break;
     case 8:
-        PICK(uint64_t)
+        pick_either(axis, x, fill, 8, y);
         break;
     default:
-        PICK(struct sc_string)
+        pick_either(axis, x, fill, 16, y);
         break;
     }
-#undef PICK
 }
 
 static void pick_part(void *arg, int64_t part, int worker)
@@ -251,6 +287,11 @@ static void pick_part(void *arg, int64_t part, int worker)
 static void run_nearest(struct resize *r, struct sc_team *team)
 {
     const int last = r->rank - 1;
+    struct axis *axis = &r->axes[last];
+    axis->doubles = axis->about.out == 2 * axis->about.in;
+    for (int64_t i = 0; i < axis->about.out && axis->doubles; i++) {
+        axis->doubles = axis->from[i] == i / 2;
+    }
     r->blocks = sc_dims_product(r->y->dims, 0, last);
     r->per_part = sc_parts(1 << 15, r->y->dims[last]);
     sc_team_for(team, sc_parts(r->blocks, r->per_part), pick_part, r);

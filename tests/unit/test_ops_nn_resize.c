@@ -36,6 +36,33 @@ static void upsample_nearest_repeats_elements_of_any_type(void **state)
     op_close(&c);
 }
 
+static void whole_scales_repeat_elements_of_every_width(void **state)
+{
+    (void)state;
+    enum { N = 37, MOST = 16 };
+    static const enum sc_type types[] = {SC_U8, SC_F16, SC_F32, SC_I64, SC_C128};
+    static unsigned char x[N * MOST], want[3 * N * MOST];
+    for (int i = 0; i < N * MOST; i++) {
+        x[i] = (unsigned char)(i * 7 % 100); /* no pattern of a NaN */
+    }
+    for (int k = 0; k < 10; k++) {
+        const size_t bytes = sc_type_bytes(types[k / 2]);
+        const int times = 2 + k % 2;
+        const float scale = (float)times;
+        for (int i = 0; i < times * N; i++) {
+            memcpy(want + (size_t)i * bytes, x + (size_t)(i / times) * bytes, bytes);
+        }
+        struct op_case c;
+        op_open(&c, "", "Resize", 19, 1);
+        op_in(&c, types[k / 2], x, DIMS(N));
+        op_in_absent(&c);
+        op_in(&c, SC_F32, &scale, DIMS(1));
+        assert_int_equal(op_run(&c), SC_OK);
+        op_expect(&c, 0, types[k / 2], want, DIMS(times * N));
+        op_close(&c);
+    }
+}
+
 static void upsample_of_version_1_has_two_scales(void **state)
 {
     (void)state;
@@ -233,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(upsample_linear_of_version_9_is_asymmetric),
         cmocka_unit_test(upsample_nearest_repeats_elements_of_any_type),
+        cmocka_unit_test(whole_scales_repeat_elements_of_every_width),
         cmocka_unit_test(upsample_of_version_1_has_two_scales),
         cmocka_unit_test(complex_numbers_are_filtered_part_by_part),
         cmocka_unit_test(sizes_say_the_length_of_the_output_exactly),
