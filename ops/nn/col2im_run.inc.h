@@ -11,7 +11,10 @@ static void NAME(const void *from, void *to, int64_t n, int64_t step, int parts)
         }
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && parts == 1; i++) {
+        y[i * step] = (TYPE)(y[i * step] + x[i]);
+    }
+    for (int64_t i = 0; i < n && parts > 1; i++) {
         for (int p = 0; p < parts; p++) {
             y[i * step * parts + p] = (TYPE)(y[i * step * parts + p] + x[i * parts + p]);
         }
