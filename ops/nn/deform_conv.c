@@ -281,6 +281,22 @@ static void weigh_f32(const struct job *job, const struct spot *spot, int64_t gr
     }
 }
 
+/* Half a panel: its sums stay in registers. */
+static void sum_columns(const double *weights, const double *x, int64_t depth, double bias, double *sums)
+{
+    double a[PANEL / 2];
+    for (int j = 0; j < PANEL / 2; j++) {
+        a[j] = bias;
+    }
+    for (int64_t i = 0; i < depth; i++, x += PANEL) {
+        const double weight = weights[i];
+        for (int j = 0; j < PANEL / 2; j++) {
+            a[j] += weight * x[j];
+        }
+    }
+    memcpy(sums, a, sizeof a);
+}
+
 static void weigh_f64(const struct job *job, const struct spot *spot, int64_t group, const struct room *room)
 {
     const int64_t n_out = job->y->dims[1], maps = n_out / job->p->group;
@@ -291,14 +307,9 @@ static void weigh_f64(const struct job *job, const struct spot *spot, int64_t gr
         for (int64_t from = 0; from < spot->n; from += PANEL) {
             const double *x = (const double *)room->columns + (from * job->p->group + group * PANEL) * depth;
             double sums[PANEL];
-            for (int j = 0; j < PANEL; j++) {
-                sums[j] = job->bias ? ((const double *)job->shifts)[map] : 0.0;
-            }
-            for (int64_t i = 0; i < depth; i++) {
-                for (int j = 0; j < PANEL; j++) {
-                    sums[j] += weights[i] * x[i * PANEL + j];
-                }
-            }
+            const double bias = job->bias ? ((const double *)job->shifts)[map] : 0.0;
+            sum_columns(weights, x, depth, bias, sums);
+            sum_columns(weights, x + PANEL / 2, depth, bias, sums + PANEL / 2);
             const int64_t left = spot->n - from;
             memcpy(y + from, sums, (size_t)(left < PANEL ? left : PANEL) * sizeof *sums);
         }
