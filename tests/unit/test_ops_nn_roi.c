@@ -89,7 +89,7 @@ static double sample(const double *x, double row, double column, bool max)
     column = fmin(fmax(column, 0), WIDTH - 1);
     double sum = 0, most = -INFINITY;
     for (int k = 0; k < 4; k++) {
-        const double i = floor(row) + k / 2, j = floor(column) + k % 2;
+        const double i = floor(row) + (k > 1), j = floor(column) + k % 2;
         const double weight = (1 - fabs(row - i)) * (1 - fabs(column - j));
         const double value = weight * x[(int)fmin(i, HEIGHT - 1) * WIDTH + (int)fmin(j, WIDTH - 1)];
         sum += value;
