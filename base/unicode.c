@@ -147,10 +147,12 @@ enum sc_status sc_unicode_normalize(enum sc_unicode_form form, const char *text,
     return SC_OK;
 }
 
-enum sc_status sc_unicode_lower(
-    const char *text, size_t bytes, struct sc_arena *arena, char **lower, size_t *lower_bytes)
+/* Code points are mapped one by one, but for the one whose lower case is two. */
+static enum sc_status change_case(
+    const char *text, size_t bytes, struct sc_arena *arena, bool upper, char **changed, size_t *changed_bytes)
 {
-    /* No code point grows by more than one byte: two become three at most, as U+0130 and U+023A do. */
+    /* No code point grows by more than one byte: two become three at most, as U+0130 and U+023A do in lower case, and
+     * U+023F in upper case; U+00DF becomes U+1E9E. */
     char *const out = bytes > SIZE_MAX / 4 ? NULL : sc_arena_alloc(arena, 2 * bytes + 4);
     if (out == NULL) {
         return sc_fail(SC_NO_MEMORY, "out of memory: a text of %zu bytes", bytes);
@@ -159,37 +161,30 @@ enum sc_status sc_unicode_lower(
     for (size_t at = 0; at < bytes;) {
         uint32_t code;
         at += sc_utf8_decode(text + at, &code);
-        if (code == 0x130) { /* the only code point whose lower case is two */
+        if (code == 0x130 && !upper) {
             memcpy(out + n, "i\xcc\x87", 3);
             n += 3;
         } else {
-            n += sc_utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code), out + n);
+            const utf8proc_int32_t from = (utf8proc_int32_t)code;
+            n += sc_utf8_encode((uint32_t)(upper ? utf8proc_toupper(from) : utf8proc_tolower(from)), out + n);
         }
     }
     out[n] = '\0';
-    *lower = out;
-    *lower_bytes = n;
+    *changed = out;
+    *changed_bytes = n;
     return SC_OK;
+}
+
+enum sc_status sc_unicode_lower(
+    const char *text, size_t bytes, struct sc_arena *arena, char **lower, size_t *lower_bytes)
+{
+    return change_case(text, bytes, arena, false, lower, lower_bytes);
 }
 
 enum sc_status sc_unicode_upper(
     const char *text, size_t bytes, struct sc_arena *arena, char **upper, size_t *upper_bytes)
 {
-    /* Single mappings only; two bytes become three at most, as U+023F does, and U+00DF becomes U+1E9E. */
-    char *const out = bytes > SIZE_MAX / 4 ? NULL : sc_arena_alloc(arena, 2 * bytes + 4);
-    if (out == NULL) {
-        return sc_fail(SC_NO_MEMORY, "out of memory: a text of %zu bytes", bytes);
-    }
-    size_t n = 0;
-    for (size_t at = 0; at < bytes;) {
-        uint32_t code;
-        at += sc_utf8_decode(text + at, &code);
-        n += sc_utf8_encode((uint32_t)utf8proc_toupper((utf8proc_int32_t)code), out + n);
-    }
-    out[n] = '\0';
-    *upper = out;
-    *upper_bytes = n;
-    return SC_OK;
+    return change_case(text, bytes, arena, true, upper, upper_bytes);
 }
 
 static utf8proc_category_t category(uint32_t code)

@@ -11,6 +11,17 @@
 
 enum { SMALL_BYTES = 1024, ALIGNED_BYTES = 1 << 20, PAGE = 4096, LINE = 64 };
 
+static enum sc_status write_dims(struct sc_arena *arena, const struct sc_tensor *tensor, size_t *n, int64_t **dims)
+{
+    *n = (size_t)tensor->rank;
+    *dims = sc_arena_array(arena, *n, sizeof **dims);
+    if (!*dims) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(*dims, tensor->dims, *n * sizeof **dims);
+    return SC_OK;
+}
+
 static enum sc_status write_header(
     struct sc_arena *arena, const struct sc_tensor *tensor, const char *name, Sc__Onnx__TensorProto **result)
 {
@@ -22,12 +33,7 @@ static enum sc_status write_header(
     proto->name = *name ? sc_write_text(name) : proto->name;
     proto->has_data_type = 1;
     proto->data_type = (int32_t)tensor->type;
-    proto->n_dims = (size_t)tensor->rank;
-    proto->dims = sc_arena_array(arena, proto->n_dims, sizeof *proto->dims);
-    if (!proto->dims) {
-        return SC_NO_MEMORY;
-    }
-    memcpy(proto->dims, tensor->dims, proto->n_dims * sizeof *proto->dims);
+    SC_TRY(write_dims(arena, tensor, &proto->n_dims, &proto->dims));
     *result = proto;
     return SC_OK;
 }
@@ -248,12 +254,7 @@ enum sc_status sc_write_sparse(
     sc__onnx__sparse_tensor_proto__init(proto);
     SC_TRY(sc_write_tensor(arena, &values, "", &proto->values));
     SC_TRY(sc_write_tensor(arena, &indices, "", &proto->indices));
-    proto->n_dims = (size_t)tensor->rank;
-    proto->dims = sc_arena_array(arena, proto->n_dims, sizeof *proto->dims);
-    if (!proto->dims) {
-        return SC_NO_MEMORY;
-    }
-    memcpy(proto->dims, tensor->dims, proto->n_dims * sizeof *proto->dims);
+    SC_TRY(write_dims(arena, tensor, &proto->n_dims, &proto->dims));
     *result = proto;
     return SC_OK;
 }

@@ -91,56 +91,43 @@ float K(sum_squares)(const float *x, float shift, int64_t n)
     return v_sum(lanes);
 }
 
-SC_INLINE v16 max_step(v16 lanes, v16 x)
+/* Where `x` is further out, or NaN, it takes the place of `lanes`. */
+SC_INLINE v16 extreme_step(v16 lanes, v16 x, bool largest)
 {
-    return v_select(m_or(v_lt(lanes, x), v_nan(x)), x, lanes);
+    return v_select(m_or(largest ? v_lt(lanes, x) : v_lt(x, lanes), v_nan(x)), x, lanes);
 }
 
-SC_INLINE v16 min_step(v16 lanes, v16 x)
+SC_INLINE float extreme(const float *x, int64_t n, bool largest)
 {
-    return v_select(m_or(v_lt(x, lanes), v_nan(x)), x, lanes);
+    const v16 none = v_set(largest ? -INFINITY : INFINITY);
+    v16 lanes = none;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        lanes = extreme_step(lanes, v_load(x + i), largest);
+    }
+    if (i < n) {
+        const int rest = (int)(n - i);
+        lanes = extreme_step(lanes, v_select(m_first(rest), v_load_n(x + i, rest), none), largest);
+    }
+    float l[16];
+    v_store(l, lanes);
+    for (int half = 8; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++) {
+            const float a = l[j], b = l[j + half];
+            l[j] = (largest ? b > a : b < a) || isnan(b) ? b : a;
+        }
+    }
+    return l[0];
 }
 
 float K(row_max)(const float *x, int64_t n)
 {
-    v16 lanes = v_set(-INFINITY);
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        lanes = max_step(lanes, v_load(x + i));
-    }
-    if (i < n) {
-        const int rest = (int)(n - i);
-        lanes = max_step(lanes, v_select(m_first(rest), v_load_n(x + i, rest), v_set(-INFINITY)));
-    }
-    float l[16];
-    v_store(l, lanes);
-    for (int half = 8; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++) {
-            l[j] = l[j + half] > l[j] || isnan(l[j + half]) ? l[j + half] : l[j];
-        }
-    }
-    return l[0];
+    return extreme(x, n, true);
 }
 
 float K(row_min)(const float *x, int64_t n)
 {
-    v16 lanes = v_set(INFINITY);
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        lanes = min_step(lanes, v_load(x + i));
-    }
-    if (i < n) {
-        const int rest = (int)(n - i);
-        lanes = min_step(lanes, v_select(m_first(rest), v_load_n(x + i, rest), v_set(INFINITY)));
-    }
-    float l[16];
-    v_store(l, lanes);
-    for (int half = 8; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++) {
-            l[j] = l[j + half] < l[j] || isnan(l[j + half]) ? l[j + half] : l[j];
-        }
-    }
-    return l[0];
+    return extreme(x, n, false);
 }
 
 float K(exp_sum)(const float *x, float shift, float *y, int64_t n)

@@ -199,3 +199,24 @@ enum sc_status sc_resolve_by_infer(const struct sc_call *call)
     }
     return SC_OK;
 }
+
+enum sc_status sc_infer_some(struct sc_infer *infer, bool flat, int64_t axis)
+{
+    const struct sc_fact *in = infer->in[0];
+    struct sc_fact *out = sc_infer_out(infer, 0);
+    if (flat) {
+        sc_fact_of_rank(out, in->type, 1);
+        return SC_OK;
+    }
+    if (in->rank < 0) {
+        sc_fact_of_type(out, in->type);
+        return SC_OK;
+    }
+    int at;
+    SC_TRY(sc_axis(infer->graph, infer->node, "axis", axis, in->rank, &at));
+    if (out) {
+        sc_fact_tensor(out, in->type, in->rank, in->dims);
+        out->dims[at] = SC_DIM_UNKNOWN;
+    }
+    return SC_OK;
+}

@@ -10,6 +10,20 @@ struct params {
     struct sc_ints list; /* shape or axes as an attribute */
 };
 
+/* Shape or axes: the attribute, or the second input when it is known. */
+struct list {
+    int64_t values[SC_MAX_RANK];
+    struct sc_ints ints;
+    bool known;
+};
+
+static enum sc_status read_list(struct sc_infer *infer, struct list *list)
+{
+    const struct params *p = infer->params;
+    SC_TRY(sc_infer_needs(infer, 1));
+    return sc_ints_of(infer, p->list, 1, list->values, &list->ints, &list->known);
+}
+
 static void run_view(const struct sc_call *call)
 {
     sc_call_out(call, 0)->data = sc_call_in(call, 0)->data;
@@ -144,17 +158,14 @@ static enum sc_status reshape_dims(
 
 static enum sc_status infer_reshape(struct sc_infer *infer)
 {
-    const struct params *p = infer->params;
-    SC_TRY(sc_infer_needs(infer, 1));
+    struct list list;
+    SC_TRY(read_list(infer, &list));
     const struct sc_fact *in = infer->in[0];
-    int64_t values[SC_MAX_RANK];
-    struct sc_ints shape;
-    bool known;
-    SC_TRY(sc_ints_of(infer, p->list, 1, values, &shape, &known));
-    if (!known) {
-        const struct sc_fact *list = infer->in[1];
-        if (list->rank == 1 && list->dims[0] >= 0 && list->dims[0] <= SC_MAX_RANK) {
-            sc_fact_of_rank(sc_infer_out(infer, 0), in->type, (int)list->dims[0]);
+    const struct sc_ints shape = list.ints;
+    if (!list.known) {
+        const struct sc_fact *given = infer->in[1];
+        if (given->rank == 1 && given->dims[0] >= 0 && given->dims[0] <= SC_MAX_RANK) {
+            sc_fact_of_rank(sc_infer_out(infer, 0), in->type, (int)given->dims[0]);
         } else {
             sc_fact_of_type(sc_infer_out(infer, 0), in->type);
         }
@@ -226,14 +237,11 @@ static void infer_rank_change(struct sc_infer *infer, int sign)
 
 static enum sc_status infer_squeeze(struct sc_infer *infer)
 {
-    const struct params *p = infer->params;
-    SC_TRY(sc_infer_needs(infer, 1));
+    struct list list;
+    SC_TRY(read_list(infer, &list));
     const struct sc_fact *in = infer->in[0];
-    int64_t values[SC_MAX_RANK];
-    struct sc_ints axes;
-    bool known;
-    SC_TRY(sc_ints_of(infer, p->list, 1, values, &axes, &known));
-    if (!known) {
+    const struct sc_ints axes = list.ints;
+    if (!list.known) {
         infer_rank_change(infer, -1);
         return SC_OK;
     }
@@ -263,14 +271,11 @@ static enum sc_status infer_squeeze(struct sc_infer *infer)
 
 static enum sc_status infer_unsqueeze(struct sc_infer *infer)
 {
-    const struct params *p = infer->params;
-    SC_TRY(sc_infer_needs(infer, 1));
+    struct list list;
+    SC_TRY(read_list(infer, &list));
     const struct sc_fact *in = infer->in[0];
-    int64_t values[SC_MAX_RANK];
-    struct sc_ints axes;
-    bool known;
-    SC_TRY(sc_ints_of(infer, p->list, 1, values, &axes, &known));
-    if (!known) {
+    const struct sc_ints axes = list.ints;
+    if (!list.known) {
         infer_rank_change(infer, 1);
         return SC_OK;
     }

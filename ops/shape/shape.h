@@ -19,6 +19,9 @@ struct sc_ints {
 /* The dim of an axis list into a mask, refusing repeats. */
 enum sc_status sc_axes_mask(const struct sc_infer *infer, struct sc_ints axes, int rank, uint32_t *mask);
 
+/* out[0]: entries of in[0] along `axis`, or of its elements when `flat`; only a run tells how many. */
+enum sc_status sc_infer_some(struct sc_infer *infer, bool flat, int64_t axis);
+
 /* Fails unless inputs 0..n-1 are there and are tensors (or nothing is known of them). */
 enum sc_status sc_infer_needs(const struct sc_infer *infer, int n);
 

@@ -31,26 +31,10 @@ static enum sc_status infer_unique(struct sc_infer *infer)
 {
     const struct params *p = infer->params;
     SC_TRY(sc_infer_needs(infer, 1));
-    const struct sc_fact *in = infer->in[0];
-    struct sc_fact *out = sc_infer_out(infer, 0);
     for (int i = 1; i < infer->n_out; i++) {
         sc_fact_of_rank(infer->out[i], SC_I64, 1);
     }
-    if (p->flat) {
-        sc_fact_of_rank(out, in->type, 1);
-        return SC_OK;
-    }
-    if (in->rank < 0) {
-        sc_fact_of_type(out, in->type);
-        return SC_OK;
-    }
-    int axis;
-    SC_TRY(sc_axis(infer->graph, infer->node, "axis", p->axis, in->rank, &axis));
-    if (out) {
-        sc_fact_tensor(out, in->type, in->rank, in->dims);
-        out->dims[axis] = SC_DIM_UNKNOWN;
-    }
-    return SC_OK;
+    return sc_infer_some(infer, p->flat, p->axis);
 }
 
 /* n slices: slice s holds elements [o][s][i] of [outer, n, inner]. */

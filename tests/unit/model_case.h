@@ -12,26 +12,10 @@
 #include "model/model.h"
 #include "onnx_bytes.h"
 
-static char model_case_folder[64];
-
-static inline int make(void **state)
-{
-    (void)state;
-    make_folder(model_case_folder, sizeof model_case_folder);
-    return 0;
-}
-
-static inline int clean(void **state)
-{
-    (void)state;
-    remove_folder(model_case_folder);
-    return 0;
-}
-
 static inline enum sc_status open_bytes(const struct bytes *b, struct sc_model **model)
 {
     char path[128];
-    return sc_model_open(write_file(path, sizeof path, model_case_folder, "m.onnx", b), model);
+    return sc_model_open(write_file(path, sizeof path, case_folder, "m.onnx", b), model);
 }
 
 static inline void refused(const struct bytes *b, enum sc_status code, const char *why)

@@ -155,6 +155,23 @@ static inline void remove_folder(const char *path)
     }
 }
 
+/* One for all cases of a test: cmocka_run_group_tests(tests, make_case_folder, remove_case_folder). */
+static char case_folder[64];
+
+static inline int make_case_folder(void **state)
+{
+    (void)state;
+    make_folder(case_folder, sizeof case_folder);
+    return 0;
+}
+
+static inline int remove_case_folder(void **state)
+{
+    (void)state;
+    remove_folder(case_folder);
+    return 0;
+}
+
 static inline char *write_file(char *path, size_t bytes, const char *folder, const char *name, const struct bytes *b)
 {
     (void)snprintf(path, bytes, "%s/%s", folder, name);

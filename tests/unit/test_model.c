@@ -361,5 +361,5 @@ int main(void)
         cmocka_unit_test(rank_bombs_and_overflowing_dims_are_refused),
         cmocka_unit_test(a_folder_means_its_model),
     };
-    return cmocka_run_group_tests(tests, make, clean);
+    return cmocka_run_group_tests(tests, make_case_folder, remove_case_folder);
 }

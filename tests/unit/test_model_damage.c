@@ -10,27 +10,11 @@
 #include "model/model.h"
 #include "onnx_bytes.h"
 
-static char folder[64];
-
-static int make(void **state)
-{
-    (void)state;
-    make_folder(folder, sizeof folder);
-    return 0;
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
-
 /* Writes without a sync: thousands of files. */
 static const char *store(const unsigned char *data, size_t bytes)
 {
     static char path[128];
-    (void)snprintf(path, sizeof path, "%s/damaged.onnx", folder);
+    (void)snprintf(path, sizeof path, "%s/damaged.onnx", case_folder);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);
@@ -192,5 +176,5 @@ int main(void)
         cmocka_unit_test(changed_bytes_never_crash),
         cmocka_unit_test(several_changes_never_crash),
     };
-    return cmocka_run_group_tests(tests, make, clean);
+    return cmocka_run_group_tests(tests, make_case_folder, remove_case_folder);
 }

@@ -192,5 +192,5 @@ int main(void)
         cmocka_unit_test(bodies_may_not_take_names_that_they_see),
         cmocka_unit_test(outputs_are_values_of_their_own_graph),
     };
-    return cmocka_run_group_tests(tests, make, clean);
+    return cmocka_run_group_tests(tests, make_case_folder, remove_case_folder);
 }

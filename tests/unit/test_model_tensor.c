@@ -10,26 +10,10 @@
 #include "model/model.h"
 #include "onnx_bytes.h"
 
-static char folder[64];
-
-static int make(void **state)
-{
-    (void)state;
-    make_folder(folder, sizeof folder);
-    return 0;
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
-
 static enum sc_status read_tensor(const struct bytes *b, struct sc_arena *arena, struct sc_value *value)
 {
     char path[128];
-    return sc_value_read_pb(write_file(path, sizeof path, folder, "t.pb", b), NULL, arena, value);
+    return sc_value_read_pb(write_file(path, sizeof path, case_folder, "t.pb", b), NULL, arena, value);
 }
 
 /* The tensor message has these plain bytes in memory. */
@@ -272,7 +256,7 @@ static enum sc_status open_sparse(
     close_graph(&graph);
     const struct bytes b = model_of(&graph, 11, 17);
     char path[128];
-    return sc_model_open(write_file(path, sizeof path, folder, "s.onnx", &b), model);
+    return sc_model_open(write_file(path, sizeof path, case_folder, "s.onnx", &b), model);
 }
 
 static void sparse_initializers_are_expanded(void **state)
@@ -329,7 +313,7 @@ static void packed_weights_can_be_had_packed(void **state)
     const struct bytes b = model_of(&graph, 11, 21);
     char path[128];
     struct sc_model *model = NULL;
-    assert_int_equal(sc_model_open(write_file(path, sizeof path, folder, "p.onnx", &b), &model), SC_OK);
+    assert_int_equal(sc_model_open(write_file(path, sizeof path, case_folder, "p.onnx", &b), &model), SC_OK);
     const struct sc_weight *weight = &model->graph->weights[0];
     struct sc_tensor plain, packed;
     struct sc_arena arena = {0};
@@ -362,7 +346,7 @@ static void large_typed_values_are_decoded_only_when_asked_for(void **state)
     const struct bytes b = model_of(&graph, 11, 21);
     char path[128];
     struct sc_model *model = NULL;
-    assert_int_equal(sc_model_open(write_file(path, sizeof path, folder, "l.onnx", &b), &model), SC_OK);
+    assert_int_equal(sc_model_open(write_file(path, sizeof path, case_folder, "l.onnx", &b), &model), SC_OK);
     const struct sc_weight *weight = &model->graph->weights[0];
     assert_true(!weight->decoded && !weight->raw && weight->message && !weight->shape.data);
     struct sc_tensor tensor;
@@ -390,5 +374,5 @@ int main(void)
         cmocka_unit_test(packed_weights_can_be_had_packed),
         cmocka_unit_test(large_typed_values_are_decoded_only_when_asked_for),
     };
-    return cmocka_run_group_tests(tests, make, clean);
+    return cmocka_run_group_tests(tests, make_case_folder, remove_case_folder);
 }

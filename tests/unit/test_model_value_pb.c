@@ -9,22 +9,6 @@
 #include "model/model.h"
 #include "onnx_bytes.h"
 
-static char folder[64];
-
-static int make(void **state)
-{
-    (void)state;
-    make_folder(folder, sizeof folder);
-    return 0;
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
-
 static enum sc_status read_value(
     const struct bytes *b, enum sc_kind kind, struct sc_arena *arena, struct sc_value *value)
 {
@@ -34,7 +18,7 @@ static enum sc_status read_value(
     fact.kind = kind;
     fact.type = SC_F32;
     fact.item_kind = SC_KIND_TENSOR;
-    return sc_value_read_pb(write_file(path, sizeof path, folder, "v.pb", b), &fact, arena, value);
+    return sc_value_read_pb(write_file(path, sizeof path, case_folder, "v.pb", b), &fact, arena, value);
 }
 
 static struct bytes tensor(float first)
@@ -215,7 +199,7 @@ static void what_is_written_reads_back(void **state)
     sequence.u.sequence.n = 3, sequence.u.sequence.items = items;
     optional.u.optional.item = &sequence;
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/w.pb", folder);
+    (void)snprintf(path, sizeof path, "%s/w.pb", case_folder);
     assert_int_equal(sc_value_write_pb(path, "o", &optional), SC_OK);
     struct sc_arena arena = {0};
     struct sc_value value;
@@ -240,7 +224,7 @@ static void written_tensors_have_the_format_s_bytes(void **state)
     sc_tensor_init(&value.u.tensor, SC_I4, 1, (const int64_t[]){3});
     value.u.tensor.data = (void *)(uintptr_t)nibbles;
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/b.pb", folder);
+    (void)snprintf(path, sizeof path, "%s/b.pb", case_folder);
     assert_int_equal(sc_value_write_pb(path, "t", &value), SC_OK);
     const unsigned char expected[] = {0x08, 3, 0x10, 22, 0x42, 1, 't', 0x4a, 2, 0xf1, 0x08};
     struct sc_file file;
@@ -262,5 +246,5 @@ int main(void)
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(written_tensors_have_the_format_s_bytes),
     };
-    return cmocka_run_group_tests(tests, make, clean);
+    return cmocka_run_group_tests(tests, make_case_folder, remove_case_folder);
 }

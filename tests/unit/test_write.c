@@ -174,7 +174,7 @@ static void comes_back(const struct sc_model *model, const char *location)
     char path[128];
     struct sc_model *again = NULL;
     const struct sc_write_options options = {.location = location};
-    snprintf(path, sizeof path, "%s/again.onnx", model_case_folder);
+    snprintf(path, sizeof path, "%s/again.onnx", case_folder);
     assert_ok(sc_model_write(model, model->graph, path, &options));
     assert_ok(sc_model_open(path, &again));
     same_model(model, again);
@@ -317,7 +317,7 @@ static void external_data_is_external_again(void **state)
     char path[128];
     assert_ok(sc_model_open(SC_SOURCE_DIR "/examples/shakespeare", &model));
     comes_back(model, "w.data");
-    snprintf(path, sizeof path, "%s/again.onnx", model_case_folder);
+    snprintf(path, sizeof path, "%s/again.onnx", case_folder);
     assert_ok(sc_model_open(path, &again));
     assert_int_equal(again->n_files, 2);
     assert_true(again->files[0].bytes < 100000);
@@ -372,7 +372,7 @@ static void passed_graphs_compute_the_same(void **state)
         graph_open(&c, names[k]);
         assert_ok(sc_passes_rewrite(c.model, NULL));
         assert_ok(sc_passes_run(c.model, c.kernels));
-        snprintf(path, sizeof path, "%s/passed.onnx", model_case_folder);
+        snprintf(path, sizeof path, "%s/passed.onnx", case_folder);
         assert_ok(sc_model_write(c.model, c.model->graph, path, NULL));
         sc_model_close(c.model);
         c.model = NULL;
@@ -398,5 +398,5 @@ int main(void)
         cmocka_unit_test(what_fails_leaves_nothing),
         cmocka_unit_test(passed_graphs_compute_the_same),
     };
-    return cmocka_run_group_tests(tests, make, clean);
+    return cmocka_run_group_tests(tests, make_case_folder, remove_case_folder);
 }
