@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * PCRE2 with bounded steps and memory. Oniguruma's syntax is translated where the two disagree in silence. */
 #include "base/regex.h"
+#include "base/regex_re2.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,9 @@ enum sc_status sc_regex_compile(const char *pattern, size_t bytes, enum sc_regex
     const char *spelled = pattern;
     size_t spelled_bytes = bytes;
     uint32_t options = PCRE2_UTF;
+    if (status == SC_OK && syntax == SC_REGEX_PERL) {
+        status = sc_regex_re2_check(pattern, bytes);
+    }
     if (status == SC_OK && syntax == SC_REGEX_ONIGURUMA) {
         options |= PCRE2_UCP | PCRE2_MULTILINE;
         status = translate(pattern, bytes, &arena, &spelled, &spelled_bytes);

@@ -11,7 +11,7 @@
 struct sc_regex;
 
 enum sc_regex_syntax {
-    SC_REGEX_PERL, /* \d \s \w are ASCII, as in RE2 */
+    SC_REGEX_PERL, /* RE2's: \d \s \w are ASCII, and what only PCRE2 has is refused */
     SC_REGEX_ONIGURUMA /* what tokenizer files are written in: \s, \w, \h, ^, $ as Oniguruma's Ruby syntax has them */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * StringConcat, StringSplit, StringNormalizer, RegexFullMatch. New bytes live in the call's arena; what is only cut out
  * of an input is copied too, since the input may die first. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/regex.h"
@@ -262,7 +263,9 @@ static enum sc_status exec_regex(const struct sc_call *call)
     const struct sc_string *pattern = call->params;
     struct sc_regex *regex = NULL;
     if (sc_regex_compile(pattern->data, pattern->bytes, SC_REGEX_PERL, &regex) != SC_OK) {
-        return sc_node_fail(call->graph, call->node, SC_BAD_MODEL, "'pattern' is no regular expression");
+        char why[160];
+        snprintf(why, sizeof why, "%s", sc_error_last()->text);
+        return sc_node_fail(call->graph, call->node, SC_BAD_MODEL, "'pattern' is no regular expression: %s", why);
     }
     const struct sc_tensor *x = sc_call_in(call, 0);
     enum sc_status status = new_output(call, 0, SC_BOOL, x->rank, x->dims);

@@ -73,7 +73,7 @@ static void longest_match_wins_over_the_first_alternative(void **state)
 static void references_to_groups_are_refused_by_the_longest_match(void **state)
 {
     (void)state;
-    struct sc_regex *const regex = compile("(a)\\1", SC_REGEX_PERL);
+    struct sc_regex *const regex = compile("(a)\\1", SC_REGEX_ONIGURUMA);
     bool found = false;
     size_t from;
     size_t to;
@@ -147,6 +147,24 @@ static void wrong_patterns_are_refused(void **state)
     free(long_pattern);
 }
 
+static void what_re2_lacks_is_refused(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {"(a)\\1", "a\\8", "(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", "(?>a)", "(?|a)",
+        "(?R)", "(?x)a", "(*SKIP)a", "a++", "a*+", "a?+", "a{2}+", "a{1001}", "a{2,99999999999}", "\\v", "\\K", "\\R",
+        "[\\h]", "[]\\N]"};
+    static const char *const taken[] = {"(?P<n>a)", "(?<n>a)", "(?i:a)", "(?is-U:a)", "(?U)a*", "\\Qa++(?=\\E", "[a++]",
+        "a{2,1000}", "a{x}+", "a*?", "\\x41\\pN\\z", "\\101", "[[:alpha:]\\]]", "(?:a)", "a|()", "\\++"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct sc_regex *regex = NULL;
+        assert_int_equal(sc_regex_compile(refused[i], strlen(refused[i]), SC_REGEX_PERL, &regex), SC_BAD_INPUT);
+        assert_non_null(strstr(sc_error_last()->text, "RE2"));
+    }
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        sc_regex_free(compile(taken[i], SC_REGEX_PERL));
+    }
+}
+
 static void endless_matching_is_cut_off(void **state)
 {
     (void)state;
@@ -189,6 +207,7 @@ int main(void)
         cmocka_unit_test(lines_begin_and_end_anywhere),
         cmocka_unit_test(searching_starts_where_told_and_looks_behind),
         cmocka_unit_test(wrong_patterns_are_refused),
+        cmocka_unit_test(what_re2_lacks_is_refused),
         cmocka_unit_test(endless_matching_is_cut_off),
         cmocka_unit_test(whole_texts_match_or_not),
     };
