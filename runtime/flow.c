@@ -12,8 +12,8 @@ static enum sc_status find_sources(struct sc_session *session, struct sc_pipe *p
 {
     const struct sc_graph *graph = session->model->graph;
     const size_t n_values = (size_t)graph->n_values + 1, n_outputs = (size_t)graph->n_outputs + 1;
-    pipe->sources = sc_arena_array(&session->arena, n_outputs, sizeof *pipe->sources);
-    struct sc_output_source *by_value = sc_arena_array(&session->arena, n_values, sizeof *by_value);
+    pipe->sources = sc_arena_array(&pipe->arena, n_outputs, sizeof *pipe->sources);
+    struct sc_output_source *by_value = sc_arena_array(&pipe->arena, n_values, sizeof *by_value);
     if (!pipe->sources || !by_value) {
         return SC_NO_MEMORY;
     }
@@ -35,7 +35,8 @@ static enum sc_status find_sources(struct sc_session *session, struct sc_pipe *p
 enum sc_status sc_session_find_ports(struct sc_session *session)
 {
     const struct sc_graph *graph = session->model->graph;
-    session->input_of = sc_arena_array(&session->arena, (size_t)graph->n_values + 1, sizeof *session->input_of);
+    session->input_of =
+        sc_arena_array(&session->pipes[0].arena, (size_t)graph->n_values + 1, sizeof *session->input_of);
     if (!session->input_of) {
         return SC_NO_MEMORY;
     }

@@ -59,10 +59,10 @@ enum sc_status sc_handover_edges(struct sc_session *session, struct sc_pipe *pip
 {
     const int n_pairs = session->options.n_pairs, n_stages = pipe->plan->n_stages;
     const int n_owners = session->pipes[0].plan->n_stages;
-    struct moving *moving = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *moving);
-    int *pairs = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *pairs);
+    struct moving *moving = sc_arena_array(&pipe->arena, (size_t)n_pairs, sizeof *moving);
+    int *pairs = sc_arena_array(&pipe->arena, (size_t)n_pairs, sizeof *pairs);
     struct sc_plan_edge *edges =
-        sc_arena_array(&session->arena, (size_t)(pipe->n_edges + n_pairs + n_owners), sizeof *edges);
+        sc_arena_array(&pipe->arena, (size_t)(pipe->n_edges + n_pairs + n_owners), sizeof *edges);
     if (!moving || !pairs || !edges) {
         return SC_NO_MEMORY;
     }
@@ -113,11 +113,11 @@ static int ready_after(
 enum sc_status sc_giver_make(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     const size_t n_edges = (size_t)pipe->n_edges, n_pairs = (size_t)stage->n_pairs;
-    struct sc_giver *giver = sc_arena_array(&session->arena, 1, sizeof *giver);
-    int *edges = sc_arena_array(&session->arena, n_edges, sizeof *edges);
-    int *steps = sc_arena_array(&session->arena, n_edges, sizeof *steps);
-    struct sc_value *values = sc_arena_array(&session->arena, n_pairs, sizeof *values);
-    const struct sc_value **shown = sc_arena_array(&session->arena, n_pairs, sizeof *shown);
+    struct sc_giver *giver = sc_arena_array(&pipe->arena, 1, sizeof *giver);
+    int *edges = sc_arena_array(&pipe->arena, n_edges, sizeof *edges);
+    int *steps = sc_arena_array(&pipe->arena, n_edges, sizeof *steps);
+    struct sc_value *values = sc_arena_array(&pipe->arena, n_pairs, sizeof *values);
+    const struct sc_value **shown = sc_arena_array(&pipe->arena, n_pairs, sizeof *shown);
     if (!giver || !edges || !steps || !values || !shown) {
         return SC_NO_MEMORY;
     }
@@ -189,13 +189,13 @@ enum sc_status sc_giver_finish(struct sc_giver *giver, const struct sc_error *po
     return SC_OK;
 }
 
-static enum sc_status make_taker(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
+static enum sc_status make_taker(struct sc_pipe *pipe, struct sc_stage *stage)
 {
     struct sc_taker *taker = &pipe->takers[pipe->n_takers];
     const int index = pipe->plan->n_stages + stage->index;
     *taker = (struct sc_taker){.stage = stage, .number = pipe->first_stage + index, .out = -1};
-    taker->in = sc_arena_array(&session->arena, (size_t)pipe->n_edges, sizeof *taker->in);
-    taker->taken = sc_arena_array(&session->arena, (size_t)pipe->n_edges, sizeof *taker->taken);
+    taker->in = sc_arena_array(&pipe->arena, (size_t)pipe->n_edges, sizeof *taker->in);
+    taker->taken = sc_arena_array(&pipe->arena, (size_t)pipe->n_edges, sizeof *taker->taken);
     if (!taker->in || !taker->taken) {
         return SC_NO_MEMORY;
     }
@@ -213,12 +213,12 @@ static enum sc_status make_taker(struct sc_session *session, struct sc_pipe *pip
 enum sc_status sc_takers_make(struct sc_session *session, struct sc_pipe *pipe)
 {
     const struct sc_pipe *owners = &session->pipes[0];
-    pipe->takers = sc_arena_array(&session->arena, (size_t)owners->n_stages, sizeof *pipe->takers);
+    pipe->takers = sc_arena_array(&pipe->arena, (size_t)owners->n_stages, sizeof *pipe->takers);
     if (!pipe->takers) {
         return SC_NO_MEMORY;
     }
     for (int s = 0; s < owners->n_stages; s++) {
-        SC_TRY(make_taker(session, pipe, &owners->stages[s]));
+        SC_TRY(make_taker(pipe, &owners->stages[s]));
     }
     return SC_OK;
 }

@@ -126,16 +126,25 @@ enum sc_status sc_session_make_plan(struct sc_session *session, const char *path
         .kernels = session->kernels};
     struct sc_plan *plan;
     struct sc_fact *facts;
-    SC_TRY(sc_planning_make(session->model, &planning, session->is_state, &session->arena, &facts, &plan));
+    struct sc_arena passing = {0};
+    enum sc_status status = sc_planning_make(session->model, &planning, session->is_state, &passing, &facts, &plan);
+    if (status != SC_OK) {
+        sc_arena_release(&passing);
+        return status;
+    }
     for (int s = 0; s < plan->n_stages && options->pin >= 0; s++) {
         plan->stages[s].ranks[0] = options->pin;
     }
-    const enum sc_status status = check_ranks(session, path, plan);
+    status = check_ranks(session, path, plan);
+    if (status == SC_OK && !session->facts) { /* they are the same for every plan */
+        session->facts = facts;
+        sc_arena_adopt(&session->arena, &passing);
+    }
+    sc_arena_release(&passing);
     if (status != SC_OK) {
         sc_plan_free(plan);
         return status;
     }
-    session->facts = facts;
     *out = plan;
     return SC_OK;
 }

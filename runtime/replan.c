@@ -16,9 +16,9 @@ struct before {
 
 static enum sc_status find_places(struct sc_session *session, struct sc_pair_place **out)
 {
-    const struct sc_pipe *pipe = &session->pipes[0];
+    struct sc_pipe *pipe = &session->pipes[0];
     const int n_pairs = session->options.n_pairs;
-    struct sc_pair_place *places = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *places);
+    struct sc_pair_place *places = sc_arena_array(&pipe->arena, (size_t)n_pairs, sizeof *places);
     if (!places) {
         return SC_NO_MEMORY;
     }
@@ -89,10 +89,8 @@ static enum sc_status read_plan(struct sc_session *session, const char *path, st
 
 enum sc_status sc_session_check_plan(struct sc_session *session, const char *plan_path)
 {
-    struct sc_fact *facts = session->facts;
     struct sc_plan *plan;
     SC_TRY(read_plan(session, plan_path, &plan));
-    session->facts = facts;
     sc_plan_free(plan);
     return SC_OK;
 }

@@ -109,7 +109,7 @@ static enum sc_status make_team(struct sc_session *session)
 static enum sc_status check_links(struct sc_session *session, struct sc_pipe *pipe)
 {
     const int size = sc_world_size(session->world), buffers = SC_LINK_BUFFERS / session->n_pipes;
-    int *edges = sc_arena_array(&session->arena, (size_t)size * (size_t)size, sizeof *edges);
+    int *edges = sc_arena_array(&pipe->arena, (size_t)size * (size_t)size, sizeof *edges);
     if (!edges) {
         return SC_NO_MEMORY;
     }
@@ -237,6 +237,7 @@ void sc_pipe_release(struct sc_pipe *pipe)
         sc_stage_release(&pipe->stages[s]);
     }
     sc_plan_free(pipe->plan);
+    sc_arena_release(&pipe->arena);
 }
 
 void sc_session_close(struct sc_session *session)

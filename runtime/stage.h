@@ -108,6 +108,7 @@ struct sc_output_source {
 
 /* A plan at work: its edges, this rank's stages of it, what is in flight. */
 struct sc_pipe {
+    struct sc_arena arena; /* of all of it, and of what is found out for it */
     struct sc_plan *plan;
     int first_stage, first_edge; /* what its stage 0 is called in errors and traces, its edge 0 on the wire */
     int n_edges;

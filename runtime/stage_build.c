@@ -31,7 +31,7 @@ struct sc_stage *sc_pipe_stage(const struct sc_pipe *pipe, int stage)
 static enum sc_status add_ends(struct sc_session *session, struct sc_pipe *pipe)
 {
     const int n_stages = pipe->plan->n_stages + session->pipes[0].plan->n_stages;
-    struct sc_plan_edge *edges = sc_arena_array(&session->arena, (size_t)(pipe->n_edges + n_stages) + 1, sizeof *edges);
+    struct sc_plan_edge *edges = sc_arena_array(&pipe->arena, (size_t)(pipe->n_edges + n_stages) + 1, sizeof *edges);
     if (!edges) {
         return SC_NO_MEMORY;
     }
@@ -58,10 +58,10 @@ static enum sc_status build_edges(struct sc_session *session, struct sc_pipe *pi
 {
     struct sc_graph *graph = session->model->graph;
     const int rank = sc_world_rank(session->world);
-    SC_TRY(sc_plan_edges(pipe->plan, graph, session->is_state, &session->arena, &pipe->n_edges, &pipe->plan_edges));
+    SC_TRY(sc_plan_edges(pipe->plan, graph, session->is_state, &pipe->arena, &pipe->n_edges, &pipe->plan_edges));
     SC_TRY(pipe > session->pipes ? sc_handover_edges(session, pipe) : SC_OK);
     SC_TRY(add_ends(session, pipe));
-    pipe->edges = sc_arena_array(&session->arena, (size_t)pipe->n_edges, sizeof *pipe->edges);
+    pipe->edges = sc_arena_array(&pipe->arena, (size_t)pipe->n_edges, sizeof *pipe->edges);
     if (!pipe->edges) {
         return SC_NO_MEMORY;
     }
@@ -72,7 +72,7 @@ static enum sc_status build_edges(struct sc_session *session, struct sc_pipe *pi
         edge->from_rank = stage_rank(session, pipe, edge->plan->from);
         edge->to_rank = stage_rank(session, pipe, edge->plan->to);
         const int room = edge->plan->n_values > 0 ? edge->plan->n_values : 1;
-        edge->values = sc_arena_array(&session->arena, (size_t)room, sizeof *edge->values);
+        edge->values = sc_arena_array(&pipe->arena, (size_t)room, sizeof *edge->values);
         if (!edge->values) {
             return SC_NO_MEMORY;
         }
@@ -98,7 +98,7 @@ int sc_session_pair_stage(const struct sc_session *session, const struct sc_pipe
 static enum sc_status build_store(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     const struct sc_session_options *options = &session->options;
-    struct sc_state_pair *pairs = sc_arena_array(&session->arena, (size_t)options->n_pairs, sizeof *pairs);
+    struct sc_state_pair *pairs = sc_arena_array(&pipe->arena, (size_t)options->n_pairs, sizeof *pairs);
     if (!pairs) {
         return SC_NO_MEMORY;
     }
@@ -264,7 +264,7 @@ static enum sc_status make_room(struct sc_builder *builder)
 {
     struct sc_session *session = builder->session;
     struct sc_stage_part *part = builder->part;
-    struct sc_arena *arena = &session->arena;
+    struct sc_arena *arena = &builder->pipe->arena;
     size_t widest;
     const size_t n_values = count_ends(session, builder->pipe, &widest), n_pairs = (size_t)session->options.n_pairs;
     builder->nodes = sc_arena_array(arena, (size_t)session->model->graph->n_nodes, sizeof *builder->nodes);
@@ -319,7 +319,7 @@ static enum sc_status build_part(struct sc_session *session, struct sc_pipe *pip
 static enum sc_status build_stage(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     size_t widest;
-    struct sc_arena *arena = &session->arena;
+    struct sc_arena *arena = &pipe->arena;
     (void)count_ends(session, pipe, &widest);
     stage->sent = sc_arena_array(arena, widest, sizeof *stage->sent);
     stage->in = sc_arena_array(arena, (size_t)pipe->n_edges, sizeof *stage->in);
@@ -343,8 +343,8 @@ static enum sc_status build_frame(struct sc_session *session, struct sc_pipe *pi
     pipe->first_edge = before ? before->first_edge + before->n_edges : 0;
     SC_TRY(build_edges(session, pipe));
     const int n_stages = pipe->plan->n_stages, n_pairs = session->options.n_pairs;
-    pipe->stages = sc_arena_array(&session->arena, (size_t)n_stages, sizeof *pipe->stages);
-    pipe->store_pairs = sc_arena_array(&session->arena, (size_t)n_pairs, sizeof *pipe->store_pairs);
+    pipe->stages = sc_arena_array(&pipe->arena, (size_t)n_stages, sizeof *pipe->stages);
+    pipe->store_pairs = sc_arena_array(&pipe->arena, (size_t)n_pairs, sizeof *pipe->store_pairs);
     if (!pipe->stages || !pipe->store_pairs) {
         return SC_NO_MEMORY;
     }
@@ -379,7 +379,8 @@ enum sc_status sc_session_build(struct sc_session *session)
         n_stages += session->pipes[p].plan->n_stages;
     }
     session->n_loaded = 0;
-    session->loaded = sc_arena_array(&session->arena, (size_t)n_stages * SC_PARTS, sizeof(struct sc_program *));
+    session->loaded =
+        sc_arena_array(&session->pipes[0].arena, (size_t)n_stages * SC_PARTS, sizeof(struct sc_program *));
     status = session->loaded ? status : SC_NO_MEMORY;
     SC_TRY(sc_world_agree(session->world, status)); /* from here on rank 0 may be asked for weights */
     SC_TRY(sc_stream_find(session));

@@ -20,7 +20,7 @@ enum sc_status sc_stream_find(struct sc_session *session)
 {
     const int size = sc_world_size(session->world);
     const bool remote = session->model->remote;
-    session->streams = sc_arena_array(&session->arena, (size_t)size, sizeof *session->streams);
+    session->streams = sc_arena_array(&session->pipes[0].arena, (size_t)size, sizeof *session->streams);
     SC_TRY(sc_world_agree(session->world, session->streams ? SC_OK : SC_NO_MEMORY));
     return sc_world_gather(session->world, &remote, sizeof remote, session->streams);
 }
