@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random requests that come, run together, share beginnings, wait for pages and are cancelled: every text is the one that
- * the request makes alone, and memory stays what it was.
+ * Random requests that come, run together, share beginnings, wait for pages and are cancelled, while the plan changes and
+ * changes back under them: every text is the one that the request makes alone, and memory stays what it was.
  *
  * usage: soak_test threads MODEL N_REQUESTS        3 ranks as threads
  *        soak_test mpi MODEL N_REQUESTS            under mpirun, a stage a rank */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/memory.h"
+#include "base/file.h"
 #include "base/random.h"
 #include "decode/schedule.h"
+#include "partitioner/plan.h"
 #include "tests/decoder/ranks.h"
 
 enum { SLOTS = 10, CONTEXT = 256, PAGES = 26, CHUNK = 24, MOST_PROMPT = 150, MOST_MADE = 48, STOCKS = 4, STOCK = 130 };
+
+enum { STAGES = 3, PLANS = 2, MOVES = 8 };
 
 struct text {
     int64_t prompt[MOST_PROMPT], made[MOST_MADE], alone[MOST_MADE];
@@ -32,7 +37,9 @@ struct soak {
     int64_t stocks[STOCKS][STOCK]; /* how prompts begin */
     int64_t vocabulary;
     bool alone;
-    int64_t first_peak_bytes, last_peak_bytes;
+    char plans[PLANS][64]; /* files; the plan changes to one after the other */
+    int n_moves;
+    int64_t first_bytes, last_bytes; /* allocated, half way, and at the end under the same plan */
     struct sc_schedule_counts counts;
     int n_stages;
     bool apart;
@@ -128,6 +135,23 @@ static enum sc_status come_and_go(struct soak *soak, struct sc_schedule *schedul
     return SC_OK;
 }
 
+/* Not what is resident: pieces that the allocator keeps come and go with its luck. */
+static int64_t allocated_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return (int64_t)(info.uordblks + info.hblkhd);
+}
+
+/* From time to time the caches of all that runs move to other ranks. */
+static enum sc_status change_plan(struct soak *soak, struct sc_decoder *decoder, struct sc_schedule *schedule)
+{
+    SC_TRY(sc_schedule_settle(schedule));
+    soak->first_bytes = soak->n_moves == MOVES / 2 ? allocated_bytes() : soak->first_bytes;
+    SC_TRY(sc_session_replan(sc_decoder_session(decoder), soak->plans[soak->n_moves % PLANS]));
+    soak->n_moves++;
+    return SC_OK;
+}
+
 static enum sc_status run_together(struct soak *soak, struct sc_decoder *decoder)
 {
     struct sc_schedule *schedule;
@@ -137,9 +161,11 @@ static enum sc_status run_together(struct soak *soak, struct sc_decoder *decoder
     for (int turn = 0; status == SC_OK && (turn <= last || sc_schedule_n_open(schedule) > 0); turn++) {
         status = come_and_go(soak, schedule, turn);
         status = status == SC_OK ? sc_schedule_step(schedule) : status;
-        soak->first_peak_bytes = turn == last / 3 ? sc_memory_peak_bytes() : soak->first_peak_bytes;
+        if (status == SC_OK && soak->n_moves < MOVES && turn == last * (soak->n_moves + 1) / (MOVES + 1)) {
+            status = change_plan(soak, decoder, schedule);
+        }
     }
-    soak->last_peak_bytes = sc_memory_peak_bytes();
+    soak->last_bytes = allocated_bytes();
     status = status == SC_OK ? sc_schedule_settle(schedule) : status;
     soak->counts = *sc_schedule_counts(schedule);
     sc_schedule_free(schedule);
@@ -171,13 +197,38 @@ static struct sc_decoder_options options(int n_stages, int n_slots, int64_t n_pa
             .log = {.fd = -1}}};
 }
 
+static enum sc_status write_plan(void *arg, struct sc_decoder *decoder)
+{
+    char *text;
+    SC_TRY(sc_plan_write(sc_session_plan(sc_decoder_session(decoder)), sc_decoder_states(decoder).model, &text));
+    const enum sc_status status = sc_file_write(arg, text, strlen(text));
+    free(text);
+    return status;
+}
+
+static enum sc_status write_plans(struct soak *soak, const char *model)
+{
+    for (int p = 0; p < PLANS; p++) {
+        struct sc_ranks ranks = {.n = STAGES,
+            .model = model,
+            .options = options(STAGES, 1, 0, 1000),
+            .drive = write_plan,
+            .arg = soak->plans[p]};
+        ranks.options.session.random_plan = true;
+        ranks.options.session.plan_seed = (uint64_t)p;
+        (void)snprintf(soak->plans[p], sizeof soak->plans[p], "/tmp/sc_soak_%d_%d.json", (int)getpid(), p);
+        SC_TRY(sc_ranks_run(&ranks));
+    }
+    return SC_OK;
+}
+
 static enum sc_status run_by_itself(struct soak *soak, const char *model)
 {
     struct sc_ranks ranks = {.n = 1, .model = model, .options = options(1, 1, 0, 1000), .drive = drive, .arg = soak};
     soak->alone = true;
     const enum sc_status status = sc_ranks_run(&ranks);
     soak->alone = false;
-    return status;
+    return status == SC_OK ? write_plans(soak, model) : status;
 }
 
 /* What was made is how the text goes that it makes alone, and all of it where nothing ended it before. */
@@ -205,14 +256,14 @@ static int judge(const struct soak *soak)
                 (int)text->request.stop, text->request.stop == SC_STOP_ERROR ? text->request.error.text : "");
         }
     }
-    const int64_t grown = soak->last_peak_bytes - soak->first_peak_bytes;
-    printf("%d requests on %d stages: %d differ from their texts alone, %d were cut short\n", soak->n, soak->n_stages,
-        n_wrong, n_cut);
+    const int64_t grown = soak->last_bytes - soak->first_bytes;
+    printf("%d requests on %d stages, %d changes of the plan: %d differ from their texts alone, %d were cut short\n",
+        soak->n, soak->n_stages, soak->n_moves, n_wrong, n_cut);
     printf("%" PRId64 " chunks, %" PRId64 " steps of %.2f rows, up to %" PRId64 " microbatches in flight, %" PRId64
            " positions shared, at most %" PRId64 " chunks between two tokens, memory grew by %" PRId64 " KiB\n",
         counts->n_chunks, counts->n_steps, (double)counts->n_rows / (double)counts->n_steps, counts->most_in_flight,
         counts->n_shared, counts->most_chunks_between, grown / 1024);
-    const bool busy = counts->most_in_flight >= soak->n_stages && n_cut > 0 &&
+    const bool busy = counts->most_in_flight >= soak->n_stages && n_cut > 0 && soak->n_moves == MOVES &&
         (!soak->apart || (counts->n_rows > counts->n_steps && counts->n_shared > 0));
     const bool flat = grown < 1 << 20;
     if (!busy || !flat) {
@@ -224,7 +275,7 @@ static int judge(const struct soak *soak)
 static int run_threads(struct soak *soak, const char *model)
 {
     struct sc_ranks ranks = {
-        .n = 3, .model = model, .options = options(3, SLOTS, PAGES, CHUNK), .drive = drive, .arg = soak};
+        .n = STAGES, .model = model, .options = options(STAGES, SLOTS, PAGES, CHUNK), .drive = drive, .arg = soak};
     if (run_by_itself(soak, model) != SC_OK || sc_ranks_run(&ranks) != SC_OK) {
         fprintf(stderr, "soak_test: %s\n", sc_error_last()->text);
         return 2;
@@ -276,6 +327,9 @@ int main(int argc, char **argv)
         return 2;
     }
     const int code = argv[1][0] == 't' ? run_threads(&soak, argv[2]) : run_mpi(&soak, argv[2]);
+    for (int p = 0; p < PLANS && soak.plans[p][0]; p++) {
+        (void)unlink(soak.plans[p]);
+    }
     free(soak.texts);
     return code;
 }
