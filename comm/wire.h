@@ -5,8 +5,9 @@
 
 #include "tensor/value.h"
 
-#define SC_WIRE_VERSION 2
-#define SC_WIRE_ROWS 64
+#define SC_WIRE_VERSION 3
+#define SC_WIRE_ROWS 64 /* of one microbatch */
+#define SC_WIRE_SLOTS 1024
 #define SC_WIRE_NOTE 48 /* bytes */
 
 enum sc_wire_kind {
@@ -28,6 +29,21 @@ struct sc_row {
     unsigned char note[SC_WIRE_NOTE]; /* for whoever turns outputs into what travels; the runtime carries it */
 };
 
+/* Some of the slots, by bits. */
+struct sc_slots {
+    uint64_t words[SC_WIRE_SLOTS / 64];
+};
+
+static inline void sc_slots_add(struct sc_slots *slots, int slot)
+{
+    slots->words[slot / 64] |= (uint64_t)1 << slot % 64;
+}
+
+static inline bool sc_slots_has(const struct sc_slots *slots, int slot)
+{
+    return (slots->words[slot / 64] >> slot % 64 & 1) != 0;
+}
+
 struct sc_wire_header {
     uint32_t magic, version;
     int32_t kind;
@@ -36,7 +52,7 @@ struct sc_wire_header {
     int32_t n_values;
     int32_t n_rows;
     uint64_t payload_bytes;
-    uint64_t dropped; /* bits of slots whose states are given back first */
+    struct sc_slots dropped; /* whose states are given back first */
     struct sc_row rows[SC_WIRE_ROWS]; /* n_rows of them travel */
 };
 

@@ -87,7 +87,7 @@ static void drop(struct sc_schedule *schedule, int slot)
 {
     sc_pages_drop(schedule->pages, slot);
     schedule->lanes[slot].n_sent = schedule->lanes[slot].n_text = 0;
-    schedule->dropped |= (uint64_t)1 << slot;
+    sc_slots_add(&schedule->dropped, slot);
 }
 
 /* Ended texts give way, the oldest first, until there are so many pages. */
@@ -192,11 +192,11 @@ const int64_t *sc_schedule_text(const struct sc_schedule *schedule, int slot, in
 static enum sc_status drop_now(struct sc_schedule *schedule)
 {
     for (int s = 0; s < schedule->n_slots; s++) {
-        if (schedule->dropped >> s & 1) {
+        if (sc_slots_has(&schedule->dropped, s)) {
             SC_TRY(sc_session_state_drop(schedule->session, s));
         }
     }
-    schedule->dropped = 0;
+    schedule->dropped = (struct sc_slots){0};
     return SC_OK;
 }
 

@@ -176,7 +176,7 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
     microbatch->prefill = prefill;
     if (prefill || !schedule->split) { /* given back for a prompt to come: on its way the news takes its caches' */
         microbatch->dropped = schedule->dropped;
-        schedule->dropped = 0;
+        schedule->dropped = (struct sc_slots){0};
     }
     for (int r = 0; r < microbatch->n_rows; r++) {
         const struct sc_row *row = &microbatch->rows[r];

@@ -51,7 +51,7 @@ struct sc_schedule {
     struct sc_lane *lanes; /* by slot */
     struct sc_pages *pages; /* as every rank's, once all that was sent has arrived there */
     int64_t n_pages;
-    uint64_t dropped; /* slots that were given back since the last microbatch */
+    struct sc_slots dropped; /* slots that were given back since the last microbatch */
     struct sc_request *first, *last; /* that wait */
     int64_t n_open, n_begun;
     bool split; /* chunks of prompts go by a plan of their own */

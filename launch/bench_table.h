@@ -11,6 +11,7 @@
 enum sc_bench_format { SC_BENCH_MD, SC_BENCH_CSV, SC_BENCH_JSON }; /* the order of the option's words */
 
 #define SC_BENCH_RUNS 64
+#define SC_BENCH_BATCHES 11 /* 1, 2, 4 ... 1024 texts */
 
 struct sc_bench_row {
     char test[48]; /* "pp512", "tg128", "latency", "throughput" */
@@ -35,7 +36,7 @@ struct sc_bench_table {
     int n_rows;
     struct sc_bench_row rows[8];
     int n_batches;
-    struct sc_bench_batch batches[8];
+    struct sc_bench_batch batches[SC_BENCH_BATCHES];
 };
 
 void sc_bench_print(const struct sc_bench_table *table, enum sc_bench_format format, FILE *out);

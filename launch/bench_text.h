@@ -6,8 +6,6 @@
 #include "decode/decoder.h"
 #include "launch/bench_table.h"
 
-#define SC_BENCH_BATCHES 7 /* 1, 2, 4 ... 64 texts */
-
 struct sc_bench_text {
     struct sc_decoder *decoder;
     int64_t depth; /* tokens that are in the cache before */

@@ -102,7 +102,7 @@ static const struct sc_option_row options[] = {
         "the language of a speech model's text; else what its files say, or en"},
     {"task", NULL, NULL, SC_OPTION_TEXT, "NAME", NULL, 0, 0, BIT(GENERATE),
         "what a speech model does, transcribe or translate; else what its files say"},
-    {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 64, BIT(GENERATE) | BIT(BENCH),
+    {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 1024, BIT(GENERATE) | BIT(BENCH),
         "requests at once; bench has a second table then, for 1, 2, 4 ... of them"},
     {"n-depth", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 24, BIT(BENCH),
         "tokens that a decoder's cache holds before; so does -d N"},

@@ -233,7 +233,7 @@ static enum sc_status begin(struct sc_session *session, struct sc_taker *taker, 
     taker->microbatch =
         (struct sc_microbatch){.seq = header->seq, .prefill = true, .dropped = header->dropped, .n_rows = 1};
     taker->microbatch.rows[0] = header->rows[0];
-    sc_state_drop(taker->stage->store, header->dropped);
+    sc_state_drop_all(taker->stage->store, &header->dropped);
     taker->poisoned = sc_state_begin(taker->stage->store, header->rows, 1) != SC_OK;
     if (taker->poisoned) {
         sc_session_note_failure(session, taker->number, header->seq);

@@ -19,7 +19,7 @@ struct move {
     int64_t *mine; /* a packed table, of the new owner */
     bool *used; /* by page of the old owner */
     int64_t *target, *source; /* by page of the old, of the new owner: the other one; -1: none */
-    uint64_t broken; /* bits of slots that cannot go on */
+    struct sc_slots broken; /* that cannot go on */
     enum sc_status status; /* the first failure here; messages go on after it */
     struct sc_error error;
 };
@@ -74,7 +74,9 @@ static void find_targets(struct move *move)
                 move->source[to] = from;
             }
         }
-        move->broken |= same ? 0 : (uint64_t)1 << slot;
+        if (!same) {
+            sc_slots_add(&move->broken, slot);
+        }
     }
 }
 
@@ -248,7 +250,7 @@ enum sc_status sc_migrate(struct sc_session *session, const struct sc_pair_place
     }
     for (int p = 0; p < session->options.n_pairs && status == SC_OK; p++) {
         if (to[p].store) {
-            sc_state_drop(to[p].store, move.broken);
+            sc_state_drop_all(to[p].store, &move.broken);
         }
     }
     free_room(&move);

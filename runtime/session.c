@@ -130,8 +130,8 @@ static enum sc_status check_links(struct sc_session *session, struct sc_pipe *pi
 
 static enum sc_status prepare(struct sc_session *session)
 {
-    if (session->options.n_slots > SC_WIRE_ROWS) {
-        return sc_fail(SC_LIMIT, "%d slots, at most %d work", session->options.n_slots, SC_WIRE_ROWS);
+    if (session->options.n_slots > SC_WIRE_SLOTS) {
+        return sc_fail(SC_LIMIT, "%d slots, at most %d work", session->options.n_slots, SC_WIRE_SLOTS);
     }
     SC_TRY(sc_model_check_files(session->model)); /* passes read it */
     if (session->options.trace_events > 0) {

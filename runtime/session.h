@@ -14,7 +14,7 @@
 struct sc_microbatch {
     int64_t seq; /* set by submit */
     bool prefill; /* set by the caller: goes by the prefill plan, in a session that has one */
-    uint64_t dropped; /* bits of slots whose states are given back before anything else */
+    struct sc_slots dropped; /* whose states are given back before anything else */
     int n_rows; /* 0 for stateless models */
     struct sc_row rows[SC_WIRE_ROWS];
 };
@@ -39,7 +39,7 @@ struct sc_session_options {
     bool blas;
     uint64_t seed;
     int64_t memory_bytes; /* limit of each rank; 0: its share of the machine */
-    int n_slots; /* at least 1 when there are pairs, at most SC_WIRE_ROWS */
+    int n_slots; /* at least 1 when there are pairs, at most SC_WIRE_SLOTS */
     int64_t context; /* positions a slot may reach */
     int64_t past; /* positions that one is expected to hold, for planning; 0: half of the context */
     int64_t n_pages; /* of 64 positions, for all slots together; 0: enough for each to reach its context */

@@ -262,7 +262,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, stage->number, microbatch.seq);
     const int64_t before_ns = busy_ns(session);
     if (stage->store) {
-        sc_state_drop(stage->store, microbatch.dropped); /* whatever becomes of the microbatch */
+        sc_state_drop_all(stage->store, &microbatch.dropped); /* whatever becomes of the microbatch */
     }
     if (stage->giver) {
         stage->giver->microbatch = &microbatch;

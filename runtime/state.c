@@ -233,17 +233,21 @@ enum sc_status sc_state_begin(struct sc_state_store *store, const struct sc_row 
     return SC_OK;
 }
 
-void sc_state_drop(struct sc_state_store *store, uint64_t slots)
+void sc_state_drop(struct sc_state_store *store, int slot)
 {
-    for (int slot = 0; slot < store->options.n_slots && slots >> slot; slot++) {
-        if ((slots >> slot & 1) == 0) {
-            continue;
-        }
-        if (store->table) {
-            sc_pages_drop(store->table, slot);
-        }
-        for (int p = 0; p < store->options.n_pairs; p++) {
-            store->lengths[p * store->options.n_slots + slot] = 0;
+    if (store->table) {
+        sc_pages_drop(store->table, slot);
+    }
+    for (int p = 0; p < store->options.n_pairs; p++) {
+        store->lengths[p * store->options.n_slots + slot] = 0;
+    }
+}
+
+void sc_state_drop_all(struct sc_state_store *store, const struct sc_slots *slots)
+{
+    for (int slot = 0; slot < store->options.n_slots; slot++) {
+        if (sc_slots_has(slots, slot)) {
+            sc_state_drop(store, slot);
         }
     }
 }

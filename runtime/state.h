@@ -51,8 +51,9 @@ struct sc_state_options {
 enum sc_status sc_state_store_create(const struct sc_state_options *options, struct sc_state_store **store);
 void sc_state_store_free(struct sc_state_store *store); /* safe on NULL */
 
-/* Slots (bits) hold nothing any more, and their pages are free. */
-void sc_state_drop(struct sc_state_store *store, uint64_t slots);
+/* A slot, or some, hold nothing any more, and their pages are free. */
+void sc_state_drop(struct sc_state_store *store, int slot);
+void sc_state_drop_all(struct sc_state_store *store, const struct sc_slots *slots);
 
 /* Gives the rows' slots pages of their own for the positions that are to be written, and pages of another slot where a
  * row begins as that. SC_LIMIT when the pool has no more; SC_BAD_INPUT for a slot out of range, or one that holds less

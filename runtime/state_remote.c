@@ -5,6 +5,7 @@
 
 #include "runtime/parcel.h"
 #include "runtime/stage.h"
+#include "runtime/state_store.h"
 
 enum { SHAPE, READ, WRITE, EXPECT, DROP };
 
@@ -71,7 +72,8 @@ static enum sc_status perform(struct sc_session *session, struct question *quest
     case EXPECT:
         return expect(&owned, question);
     case DROP:
-        sc_state_drop(owned.store, question->slot >= 0 && question->slot < 64 ? (uint64_t)1 << question->slot : 0);
+        SC_TRY(sc_state_check_slot(owned.store, question->slot));
+        sc_state_drop(owned.store, question->slot);
         return SC_OK;
     default:
         return sc_fail(SC_PEER, "a question about states is none: %d", question->what);

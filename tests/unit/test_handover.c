@@ -58,7 +58,7 @@ static enum sc_status try_prompt(struct session_case *c, struct sc_row row, uint
     struct batch *b = calloc(1, sizeof *b);
     make_batch(c->ranks[0].model, b, 1, &row);
     b->microbatch.prefill = true;
-    b->microbatch.dropped = dropped;
+    b->microbatch.dropped.words[0] = dropped;
     const enum sc_status status = step(c, b, logits);
     free(b);
     return status;

@@ -378,7 +378,7 @@ static void a_pool_that_is_full_refuses_until_a_slot_is_dropped(void **state)
     const struct sc_row second = {.slot = 2, .n_new = 70};
     hold(store, 0, 0, 128);
     assert_fails(SC_LIMIT, "the pool 3", sc_state_begin(store, &second, 1));
-    sc_state_drop(store, 1);
+    sc_state_drop(store, 0);
     assert_ok(sc_state_begin(store, &second, 1));
     const struct sc_row first = {.slot = 0, .n_new = 1, .pos = 128};
     const struct sc_value *value;

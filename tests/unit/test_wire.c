@@ -31,7 +31,7 @@ static struct message written(const struct sc_value *values, int n)
         .edge = 3,
         .seq = 1234567890123,
         .n_rows = 2,
-        .dropped = 9,
+        .dropped = {{9, [15] = 7}},
         .rows = {{.slot = 4, .n_new = 5, .pos = 6, .shares = 8, .note = "said"}, {.slot = -1, .n_new = 1, .pos = 0},
             {.slot = 99}}};
     for (int i = 0; i < n; i++) {
@@ -76,7 +76,8 @@ static void header_survives(void **state)
     assert_int_equal(header.rows[0].pos, 6);
     assert_int_equal(header.rows[0].shares, 8);
     assert_string_equal((const char *)header.rows[0].note, "said");
-    assert_int_equal(header.dropped, 9);
+    assert_int_equal(header.dropped.words[0], 9);
+    assert_int_equal(header.dropped.words[15], 7);
     assert_int_equal(header.rows[1].slot, -1);
     assert_int_equal(header.rows[2].slot, 0); /* not used, so not sent */
     free(message.buffer);
