@@ -2,7 +2,6 @@
  * Claims about the state store: pages and views of them, dense states that move on. */
 #include "graph_case.h"
 #include "runtime/state.h"
-#include "tensor/page.h"
 
 enum { HEADS = 3, WIDTH = 8, SLOTS = 4, CONTEXT = 200 };
 
@@ -479,44 +478,6 @@ static void a_joined_state_is_read_and_written_as_its_tensor(void **state)
     sc_state_store_free(store);
 }
 
-/* Pages of 8-bit numbers: a row is its codes, then its scales, and comes back as it was given. */
-static void pages_of_codes_are_read_and_written_as_they_are(void **state)
-{
-    (void)state;
-    enum { LENGTH = 70, ROW = 40 + 2 * 4, COUNT = HEADS * LENGTH * ROW };
-    static uint8_t given[COUNT], got[COUNT];
-    for (int i = 0; i < COUNT; i++) {
-        given[i] = (uint8_t)(i * 31 % 251);
-    }
-    for (int keys = 0; keys < 2; keys++) {
-        const struct sc_state_pair pair = {
-            .kind = SC_STATE_PAGED, .type = SC_F32, .heads = HEADS, .width = 40, .keys = keys, .format = SC_PAGE_Q8_0};
-        const struct sc_state_options options = {.n_pairs = 1, .pairs = &pair, .n_slots = 2, .context = CONTEXT};
-        const int64_t dims[] = {1, HEADS, LENGTH, ROW}, f32_dims[] = {1, HEADS, LENGTH, 40};
-        struct sc_state_store *store = NULL;
-        struct sc_tensor shape;
-        assert_ok(sc_state_store_create(&options, &store));
-        assert_int_equal(sc_state_pair_bytes(&pair, &options), 2 * 4 * 64 * HEADS * ROW);
-        sc_tensor_init(&shape, SC_F32, 4, f32_dims);
-        assert_fails(SC_BAD_INPUT, "does not fit", sc_state_expect(store, 0, 1, LENGTH, &shape));
-        sc_tensor_init(&shape, SC_I8, 4, dims);
-        assert_ok(sc_state_expect(store, 0, 1, LENGTH, &shape));
-        for (int64_t at = 0; at < COUNT; at += 77) { /* pieces that end within scales too */
-            const int64_t n = COUNT - at < 77 ? COUNT - at : 77;
-            assert_ok(sc_state_write(store, 0, 1, at, n, given + at));
-        }
-        assert_ok(sc_state_read(store, 0, 1, 0, COUNT, got));
-        assert_memory_equal(got, given, sizeof given);
-        float scale; /* of columns 32 to 39 of position 65 in head 1 */
-        const struct sc_state_view *view = &feed(store, 0, 1, LENGTH, 1)->u.state->rows[0];
-        const char *head = (const char *)view->pages[1] + view->head_stride;
-        memcpy(&scale, head + sc_page_scale_at(view, 40, 65 - 64, 33), sizeof scale);
-        assert_memory_equal(&scale, given + (LENGTH + 65) * ROW + 40 + 4, sizeof scale);
-        assert_int_equal((uint8_t)head[view->row_stride + 39 * view->column_stride], given[(LENGTH + 65) * ROW + 39]);
-        sc_state_store_free(store);
-    }
-}
-
 static void a_dense_state_too(void **state)
 {
     (void)state;
@@ -578,7 +539,6 @@ int main(void)
         cmocka_unit_test(a_store_too_large_for_memory_is_refused),
         cmocka_unit_test(a_state_is_read_and_written_as_one_dense_tensor),
         cmocka_unit_test(a_joined_state_is_read_and_written_as_its_tensor),
-        cmocka_unit_test(pages_of_codes_are_read_and_written_as_they_are),
         cmocka_unit_test(a_dense_state_too),
         cmocka_unit_test(a_state_that_does_not_fit_is_refused),
     };
