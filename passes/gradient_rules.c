@@ -238,6 +238,10 @@ static void keep(struct sc_backward *b, const struct sc_node *node, const int *d
 
 static void top_k(struct sc_backward *b, const struct sc_node *node, const int *dy, int *dx)
 {
+    if (node->n_out < 2 || node->out[1] < 0) {
+        sc_backward_refuse(b, node, "its indices have no name");
+        return;
+    }
     const struct sc_backward_name names[] = {{"x", node->in[0]}};
     const struct sc_attribute made[] = {
         {.name = "axis", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = sc_backward_int(b, node, "axis", -1)},
@@ -251,7 +255,7 @@ static void dropout(struct sc_backward *b, const struct sc_node *node, const int
 {
     if (node->n_in > 2 && node->in[2] >= 0) {
         const struct sc_tensor *training = sc_backward_fact(b, node->in[2])->value;
-        if (!training || *(const bool *)training->data) {
+        if (!training || sc_tensor_count(training) != 1 || *(const bool *)training->data) {
             sc_backward_refuse(b, node, "training_mode is not known to be false");
             return;
         }

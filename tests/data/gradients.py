@@ -165,6 +165,7 @@ def bad_gradients():
     bad("unlisted", mul, ["x"])
     bad("no_rule", [node("y = Hardmax x")], ["x"])
     bad("resize", [node("y = Resize x - - n", mode="linear"), node("n = Constant", value_ints=[5])][::-1], ["x"])
+    bad("indices", [h.make_node("TopK", ["x", "k"], ["y", ""]), node("k = Constant", value_ints=[2])][::-1], ["x"])
     bad("training", [node("y = Dropout x - t"), node("t = Cast m", to=T.BOOL), node("m = ReduceMax i", keepdims=0)][::-1],
         ["x"], zs=["i"])
     bad("integers", [node("y = Mul i i")], ["i"])

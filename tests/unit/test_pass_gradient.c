@@ -142,6 +142,7 @@ static void bad_gradients_are_refused(void **state)
         {"gradient_unlisted", SC_BAD_MODEL, "'y' depends on 'w', which is neither in xs nor in zs"},
         {"gradient_no_rule", SC_UNSUPPORTED, "node 'y' (Hardmax): has no derivative here: no rule for this operator"},
         {"gradient_resize", SC_UNSUPPORTED, "node 'y' (Resize): has no derivative here: its mode is not nearest"},
+        {"gradient_indices", SC_UNSUPPORTED, "node 'y' (TopK): has no derivative here: its indices have no name"},
         {"gradient_training", SC_UNSUPPORTED,
             "(Dropout): has no derivative here: training_mode is not known to be false"},
         {"gradient_integers", SC_BAD_MODEL, "'i' has type int64, which has no derivative"},
