@@ -224,8 +224,12 @@ static enum sc_status take_ends(struct joining *j)
     int *outputs =
         sc_arena_array(&j->model->arena, (size_t)graph->n_outputs + (size_t)part->n_outputs + 1, sizeof *outputs);
     SC_TRY(inputs && outputs ? SC_OK : SC_NO_MEMORY);
-    memcpy(inputs, graph->inputs, (size_t)graph->n_inputs * sizeof *inputs);
-    memcpy(outputs, graph->outputs, (size_t)graph->n_outputs * sizeof *outputs);
+    for (int i = 0; i < graph->n_inputs; i++) {
+        inputs[i] = graph->inputs[i];
+    }
+    for (int o = 0; o < graph->n_outputs; o++) {
+        outputs[o] = graph->outputs[o];
+    }
     graph->inputs = inputs;
     graph->outputs = outputs;
     for (int i = 0; i < j->from->n_inputs; i++) {
@@ -249,7 +253,9 @@ static enum sc_status take_opsets(struct joining *j)
     struct sc_opset *opsets =
         sc_arena_array(&model->arena, (size_t)model->n_opsets + (size_t)part->n_opsets + 1, sizeof *opsets);
     SC_TRY(opsets ? SC_OK : SC_NO_MEMORY);
-    memcpy(opsets, model->opsets, (size_t)model->n_opsets * sizeof *opsets);
+    for (int o = 0; o < model->n_opsets; o++) {
+        opsets[o] = model->opsets[o];
+    }
     for (int p = 0; p < part->n_opsets; p++) {
         int at = 0;
         while (at < model->n_opsets && strcmp(opsets[at].domain, part->opsets[p].domain) != 0) {

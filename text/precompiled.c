@@ -123,6 +123,9 @@ struct output {
 
 static enum sc_status append(struct output *out, const char *text, size_t bytes)
 {
+    if (bytes == 0) {
+        return SC_OK;
+    }
     if (bytes > out->capacity - out->bytes) {
         const size_t capacity = 2 * out->capacity + bytes + 64;
         if (capacity > SC_MAX_TEXT) {
@@ -182,7 +185,6 @@ enum sc_status sc_precompiled_run(const struct sc_precompiled *table, const char
     struct sc_arena *arena, const char **normal, size_t *normal_bytes)
 {
     struct output out = {.arena = arena};
-    SC_TRY(append(&out, "", 0));
     for (size_t at = 0; at < bytes;) {
         const size_t length = sc_unicode_cluster(text + at, bytes - at);
         SC_TRY(run_cluster(table, text + at, length, &out));
