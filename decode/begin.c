@@ -189,17 +189,44 @@ static enum sc_status read_prompt(const struct reading *r, const struct sc_begin
     return SC_OK;
 }
 
+static enum sc_status read_context(const struct reading *r, int64_t *context)
+{
+    *context = 0;
+    SC_TRY(read_id(r, "max_position_embeddings", context));
+    return read_id(r, "max_target_positions", context);
+}
+
 static enum sc_status read_all(const struct reading *r, const struct sc_begin_wish *wish, struct sc_begin *begin)
 {
     int64_t beams = 1;
     SC_TRY(read_prompt(r, wish, begin));
     SC_TRY(read_ids(r, "suppress_tokens", &begin->n_suppress, &begin->suppress));
     SC_TRY(read_ids(r, "begin_suppress_tokens", &begin->n_begin_suppress, &begin->begin_suppress));
-    SC_TRY(read_id(r, "max_position_embeddings", &begin->context));
-    SC_TRY(read_id(r, "max_target_positions", &begin->context));
+    SC_TRY(read_context(r, &begin->context));
     SC_TRY(read_id(r, "num_beams", &beams));
     begin->n_beams = beams < INT32_MAX ? (int)beams : INT32_MAX;
     return SC_OK;
+}
+
+static enum sc_status open_files(struct reading *r, const char *folder)
+{
+    SC_TRY(open_file(r, GENERATION, folder, "generation_config.json"));
+    return open_file(r, CONFIG, folder, "config.json");
+}
+
+static void close_files(struct reading *r)
+{
+    sc_json_free(r->roots[GENERATION]);
+    sc_json_free(r->roots[CONFIG]);
+}
+
+enum sc_status sc_begin_context(const char *folder, struct sc_arena *arena, int64_t *context)
+{
+    struct reading r = {.arena = arena};
+    enum sc_status status = open_files(&r, folder);
+    status = status == SC_OK ? read_context(&r, context) : status;
+    close_files(&r);
+    return status;
 }
 
 enum sc_status sc_begin_read(
@@ -207,11 +234,9 @@ enum sc_status sc_begin_read(
 {
     struct reading r = {.arena = arena};
     struct sc_begin made = {0};
-    enum sc_status status = open_file(&r, GENERATION, folder, "generation_config.json");
-    status = status == SC_OK ? open_file(&r, CONFIG, folder, "config.json") : status;
+    enum sc_status status = open_files(&r, folder);
     status = status == SC_OK ? read_all(&r, wish, &made) : status;
-    sc_json_free(r.roots[GENERATION]);
-    sc_json_free(r.roots[CONFIG]);
+    close_files(&r);
     SC_TRY(status);
     *begin = made;
     return SC_OK;

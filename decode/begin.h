@@ -36,4 +36,7 @@ struct sc_begin {
 enum sc_status sc_begin_read(
     const char *folder, const struct sc_begin_wish *wish, struct sc_arena *arena, struct sc_begin *begin);
 
+/* The context of these files alone; 0: they do not say, or are not there. */
+enum sc_status sc_begin_context(const char *folder, struct sc_arena *arena, int64_t *context);
+
 #endif

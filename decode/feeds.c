@@ -40,6 +40,7 @@ struct sc_feeds {
     int n_pairs;
     const struct sc_state_pair *pairs;
     struct sc_arena arena;
+    int64_t context;
     enum sc_feed *feed; /* by graph input */
     struct sc_value *values;
     void **data;
@@ -144,6 +145,7 @@ enum sc_status sc_feeds_create(const struct sc_graph *graph, int n_pairs, const 
     feeds->graph = graph;
     feeds->n_pairs = n_pairs;
     feeds->pairs = pairs;
+    feeds->context = context;
     const enum sc_status status = make(feeds, max_tokens, context);
     if (status != SC_OK) {
         sc_feeds_free(feeds);
@@ -227,7 +229,7 @@ const struct sc_value *const *sc_feeds_make(
 void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts)
 {
     const struct sc_graph *graph = feeds->graph;
-    const int64_t n_source = sc_source_facts(graph, facts);
+    const int64_t n_source = sc_source_facts(graph, feeds->context, facts);
     for (int i = 0; i < graph->n_inputs; i++) {
         const int p = sc_pairs_find_input(feeds->pairs, feeds->n_pairs, graph->inputs[i]);
         if (sc_source_feeds_know(graph->values[graph->inputs[i]].name)) {

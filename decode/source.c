@@ -8,7 +8,7 @@
 #include "decode/union.h"
 
 enum source_feed { FEED_NOTHING, FEED_IDS, FEED_ONES, FEED_FEATURES };
-enum { PLANNED_TOKENS = 32 }; /* more would weigh the encoder, which runs once for a text, above the steps */
+enum { PLANNED_TOKENS = 256 };
 
 static const struct {
     const char *name;
@@ -200,12 +200,13 @@ const struct sc_value *const *sc_source_feeds_make(struct sc_source_feeds *feeds
     return feeds->out;
 }
 
-int64_t sc_source_facts(const struct sc_graph *graph, struct sc_fact *facts)
+int64_t sc_source_facts(const struct sc_graph *graph, int64_t most, struct sc_fact *facts)
 {
+    const int64_t n_tokens = most < PLANNED_TOKENS ? most : PLANNED_TOKENS;
     int64_t n = 0;
     for (int i = 0; i < graph->n_inputs; i++) {
         const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
-        const int64_t dims[2] = {1, PLANNED_TOKENS};
+        const int64_t dims[2] = {1, n_tokens};
         enum source_feed feed = FEED_NOTHING;
         if (!sc_source_feeds_know(value->name) || find_feed(value, &feed) != SC_OK) {
             continue;
@@ -216,7 +217,7 @@ int64_t sc_source_facts(const struct sc_graph *graph, struct sc_fact *facts)
                                         : 1; /* the first layers of Whisper take two for one */
         } else {
             sc_fact_tensor(&facts[i], facts[i].type, 2, dims);
-            n = PLANNED_TOKENS;
+            n = n_tokens;
         }
     }
     return n;

@@ -29,8 +29,8 @@ enum sc_status sc_source_feeds_check(const struct sc_source_feeds *feeds, const 
  * where they are. */
 const struct sc_value *const *sc_source_feeds_make(struct sc_source_feeds *feeds, const struct sc_source *source);
 
-/* For planning: sets the facts of the encoder's inputs, of facts by graph input; how many positions it makes of that,
+/* For planning, of at most so many tokens: sets the facts of the encoder's inputs, of facts by graph input; how many positions it makes of that,
  * 0 without an encoder. */
-int64_t sc_source_facts(const struct sc_graph *graph, struct sc_fact *facts);
+int64_t sc_source_facts(const struct sc_graph *graph, int64_t most, struct sc_fact *facts);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/begin.h"
 #include "decode/context.h"
 #include "decode/feeds.h"
 #include "decode/pairs.h"
@@ -47,6 +48,18 @@ static enum sc_status input_facts(struct sc_planner_run *run, int64_t context, s
         return SC_OK;
     }
     return sc_dims_fill(&dims, &run->arena, &run->open_dims);
+}
+
+/* A decoder behind an encoder is made for the context that the files beside it say. */
+static enum sc_status settle_usual(struct sc_planner_run *run, int64_t *context)
+{
+    int64_t usual = 0;
+    if (run->model->n_parts == 0 || sc_options_given(run->app->options, "ctx")) {
+        return SC_OK;
+    }
+    SC_TRY(sc_begin_context(run->model->folder, &run->arena, &usual));
+    *context = usual > 0 && usual < *context ? usual : *context;
+    return SC_OK;
 }
 
 static enum sc_status write_plan(struct sc_planner_run *run, const char *path)
@@ -168,6 +181,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     const struct sc_cache_formats formats = sc_options_cache_formats(options);
     SC_TRY(sc_pairs_set_formats(run->pairs, run->n_pairs, &formats));
     SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
+    SC_TRY(settle_usual(run, &planning.context));
     SC_TRY(input_facts(run, planning.context, &inputs));
     SC_TRY(sc_kernels_best(&planning.kernels));
     SC_TRY(sc_planning_mark_states(run->model, run->n_pairs, run->pairs, &run->arena, &is_state));

@@ -283,7 +283,9 @@ static enum sc_status build_nodes(
         struct sc_node_cost cost = {0};
         SC_TRY(sc_node_cost(b->graph, &b->graph->nodes[node_of[i]], facts, &b->options->rates, NULL, &cost));
         const int64_t state = b->options->state_bytes ? b->options->state_bytes[node_of[i]] : 0;
-        nodes[i] = (struct sc_cut_node){cost.seconds, cost.body_weight_bytes + state, cost.output_bytes, -1};
+        const double often = b->options->often ? b->options->often[node_of[i]] : 1;
+        const int64_t output_bytes = (int64_t)((double)cost.output_bytes * often);
+        nodes[i] = (struct sc_cut_node){cost.seconds * often, cost.body_weight_bytes + state, output_bytes, -1};
     }
     return join_nodes(b->graph, b->options->groups, b->n, node_of, b->arena, nodes);
 }

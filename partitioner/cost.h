@@ -42,6 +42,7 @@ struct sc_cost_options {
     struct sc_rates rates;
     const int *groups; /* per node of the graph, -1: free; NULL: none */
     const int64_t *state_bytes; /* per node of the graph: what it keeps for the run; NULL: none */
+    const double *often; /* per node of the graph: how many times it runs a microbatch; NULL: once */
     const bool *is_state; /* per value: kept by its stage, no activation; NULL: none */
 };
 

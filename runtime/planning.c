@@ -6,6 +6,9 @@
 
 #include "exec/infer.h"
 #include "partitioner/reads.h"
+#include "runtime/part.h"
+
+enum { PLANNED_STEPS = 64 }; /* of a text behind an encoder */
 
 enum sc_status sc_planning_mark_states(
     struct sc_model *model, int n_pairs, const struct sc_state_pair *pairs, struct sc_arena *arena, bool **is_state)
@@ -152,6 +155,26 @@ static enum sc_status group_states(const struct sc_graph *graph, const struct sc
     return SC_OK;
 }
 
+/* Of nodes that only constant states need: once for a text, of which most microbatches are steps. */
+static enum sc_status find_often(
+    const struct sc_graph *graph, const struct sc_planning *planning, struct sc_arena *arena, double **often)
+{
+    *often = NULL;
+    if (sc_parts_count(planning->n_pairs, planning->pairs) == 1) {
+        return SC_OK;
+    }
+    bool *steps = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof *steps);
+    *often = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof **often);
+    if (!steps || !*often) {
+        return SC_NO_MEMORY;
+    }
+    sc_part_mark(graph, planning->n_pairs, planning->pairs, SC_PART_STEPS, steps);
+    for (int n = 0; n < graph->n_nodes; n++) {
+        (*often)[n] = sc_part_runs(&graph->nodes[n], steps) ? 1 : 1.0 / PLANNED_STEPS;
+    }
+    return SC_OK;
+}
+
 enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning *planning, const bool *is_state,
     struct sc_arena *arena, struct sc_fact **facts, struct sc_plan **plan)
 {
@@ -159,6 +182,8 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     struct sc_partition_options options = sc_partition_options_default(planning->n_ranks);
     int *groups;
     int64_t *state_bytes;
+    double *often;
+    SC_TRY(find_often(graph, planning, arena, &often));
     SC_TRY(plan_facts(graph, planning, arena, facts));
     SC_TRY(group_states(graph, planning, arena, &groups, &state_bytes));
     options.n_stages = planning->n_stages;
@@ -170,6 +195,7 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     options.costs.groups = groups;
     options.costs.state_bytes = state_bytes;
     options.costs.is_state = is_state;
+    options.costs.often = often;
     options.kernels = planning->kernels;
     const bool annotated = model->file_node_stages && planning->n_stages == 0 && !planning->random;
     if (!planning->plan_path && !annotated) {

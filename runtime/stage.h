@@ -4,6 +4,7 @@
 #define SC_RUNTIME_STAGE_H
 
 #include "exec/frame.h"
+#include "runtime/part.h"
 #include "runtime/session.h"
 #include "runtime/trace.h"
 
@@ -38,10 +39,6 @@ struct sc_stage_input {
     int edge; /* -1: a state pair */
     int value; /* which value of the edge; which pair of the store */
 };
-
-/* A microbatch that adds positions runs the steps. Where the graph makes constant states, one that adds none makes those,
- * of what an encoder says; the values of the other part are then none at all on every edge. */
-enum sc_part { SC_PART_STEPS, SC_PART_ENCODER, SC_PARTS };
 
 struct sc_giver;
 

@@ -129,23 +129,13 @@ struct sc_builder {
     int n_nodes, n_inputs, n_outputs;
 };
 
-/* Whether the part has the node: for something that it makes. */
-static bool runs_in_part(const struct sc_builder *builder, const struct sc_node *node)
-{
-    bool runs = false;
-    for (int o = 0; o < node->n_out && !runs; o++) {
-        runs = node->out[o] >= 0 && builder->in_part[node->out[o]];
-    }
-    return runs;
-}
-
 static void gather_nodes(struct sc_builder *builder)
 {
     const struct sc_graph *graph = builder->session->model->graph;
     for (int n = 0; n < graph->n_nodes; n++) {
         const struct sc_node *node = &graph->nodes[n];
         if (!node->dead && sc_plan_stage_of(builder->pipe->plan, node) == builder->stage->index &&
-            runs_in_part(builder, node)) {
+            sc_part_runs(node, builder->in_part)) {
             builder->nodes[builder->n_nodes++] = n;
         }
     }

@@ -4,7 +4,10 @@
 
 #include "decode/pairs.h"
 #include "graph_case.h"
+#include "decode/rewrite.h"
+#include "runtime/part.h"
 #include "runtime/planning.h"
+#include "union_case.h"
 
 #define SHAKESPEARE SC_SOURCE_DIR "/examples/shakespeare"
 
@@ -236,9 +239,48 @@ static void a_model_that_does_not_fit_is_refused(void **state)
     close_fixture(&f);
 }
 
+/* The seconds of a stage are those of its steps, and of the encoder's nodes a text's share. */
+static void an_encoder_counts_as_once_for_many_steps(void **state)
+{
+    struct union_case c;
+    struct fixture f = {.planning = {.n_ranks = 1, .n_stages = 1, .n_slots = 1, .context = 64}};
+    struct sc_fact *closed;
+    double steps = 0, encoder = 0;
+    (void)state;
+    union_open(&c, "t5_optimum15");
+    const struct sc_graph *graph = c.model->graph;
+    assert_ok(sc_kernels_best(&f.planning.kernels));
+    assert_ok(sc_decode_rewrite(c.model, NULL, &f.planning.n_pairs, &f.pairs));
+    f.planning.pairs = f.pairs;
+    f.model = c.model;
+    assert_ok(sc_planning_mark_states(c.model, f.planning.n_pairs, f.pairs, &f.arena, &f.is_state));
+    assert_ok(sc_passes_run(c.model, f.planning.kernels));
+    make(&f);
+    bool *in_steps = sc_arena_array(&f.arena, (size_t)graph->n_values + 1, sizeof *in_steps);
+    sc_part_mark(graph, f.planning.n_pairs, f.pairs, SC_PART_STEPS, in_steps);
+    assert_ok(sc_facts_closed(graph, f.facts, &f.arena, &closed));
+    const struct sc_rates rates = sc_rates_default();
+    for (int n = 0; n < graph->n_nodes; n++) {
+        struct sc_node_cost cost = {0};
+        if (!graph->nodes[n].dead) {
+            assert_ok(sc_node_cost(graph, &graph->nodes[n], closed, &rates, NULL, &cost));
+            *(sc_part_runs(&graph->nodes[n], in_steps) ? &steps : &encoder) += cost.seconds;
+        }
+    }
+    assert_true(encoder > 0 && steps > 0);
+    const double wanted = steps + encoder / 64, found = f.plan->stages[0].seconds;
+    if (fabs(found - wanted) > 1e-9 * wanted) {
+        fail_msg("%g s, want %g s of which the encoder %g", found, wanted, encoder / 64);
+    }
+    sc_plan_free(f.plan);
+    union_close(&c);
+    sc_arena_release(&f.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_encoder_counts_as_once_for_many_steps),
         cmocka_unit_test(states_are_marked_with_what_continues_them),
         cmocka_unit_test(a_cut_never_parts_a_state_from_its_operator),
         cmocka_unit_test(readers_of_dense_states_stay_with_their_makers),

@@ -2,50 +2,30 @@
  * Claims about what an encoder is fed with. */
 #include "decode/source.h"
 
-#include "decode/union.h"
-#include "graph_case.h"
+#include "union_case.h"
 
 struct fixture {
-    char folder[64];
-    struct sc_model *model;
+    struct union_case c;
     struct sc_source_feeds *feeds;
 };
 
-static void link_file(const struct fixture *f, const char *family, const char *part, const char *name)
-{
-    char from[512], to[160];
-    snprintf(from, sizeof from, SC_SOURCE_DIR "/tests/exports/models/%s_%s/model.onnx", family, part);
-    snprintf(to, sizeof to, "%s/%s", f->folder, name);
-    assert_int_equal(symlink(from, to), 0);
-}
-
 static void open_fixture(struct fixture *f, const char *family, int64_t most)
 {
-    char path[160];
-    memset(f, 0, sizeof *f);
-    snprintf(f->folder, sizeof f->folder, "/tmp/sc_source_XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    link_file(f, family, "encoder", "encoder_model.onnx");
-    link_file(f, family, "decoder_merged", "decoder_model_merged.onnx");
-    assert_ok(sc_union_open(NULL, f->folder, NULL, &f->model));
-    snprintf(path, sizeof path, "%s/encoder_model.onnx", f->folder);
-    (void)unlink(path);
-    snprintf(path, sizeof path, "%s/decoder_model_merged.onnx", f->folder);
-    (void)unlink(path);
-    (void)rmdir(f->folder);
-    assert_ok(sc_source_feeds_create(f->model->graph, most, &f->feeds));
+    f->feeds = NULL;
+    union_open(&f->c, family);
+    assert_ok(sc_source_feeds_create(f->c.model->graph, most, &f->feeds));
     assert_non_null(f->feeds);
 }
 
 static void close_fixture(struct fixture *f)
 {
     sc_source_feeds_free(f->feeds);
-    sc_model_close(f->model);
+    union_close(&f->c);
 }
 
 static const struct sc_tensor *fed(const struct fixture *f, const struct sc_value *const *values, const char *name)
 {
-    const struct sc_graph *graph = f->model->graph;
+    const struct sc_graph *graph = f->c.model->graph;
     for (int i = 0; i < graph->n_inputs; i++) {
         if (strcmp(graph->values[graph->inputs[i]].name, name) == 0) {
             return values[i] ? &values[i]->u.tensor : NULL;

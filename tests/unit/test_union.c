@@ -1,64 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about models in several files: what is joined, what is left out, what is kept once. */
-#include "decode/union.h"
-
 #include "decode/rewrite.h"
-#include "graph_case.h"
 #include "passes/join.h"
+#include "union_case.h"
 
-#define EXPORTS SC_SOURCE_DIR "/tests/exports/models/"
-
-struct fixture {
-    char folder[64];
-    struct sc_model *model;
-};
-
-static void link_file(const struct fixture *f, const char *model, const char *name)
-{
-    char from[512], to[160];
-    snprintf(from, sizeof from, EXPORTS "%s/model.onnx", model);
-    snprintf(to, sizeof to, "%s/%s", f->folder, name);
-    assert_int_equal(symlink(from, to), 0);
-}
-
-static void make_folder(struct fixture *f)
-{
-    memset(f, 0, sizeof *f);
-    snprintf(f->folder, sizeof f->folder, "/tmp/sc_union_XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-}
-
-static void clean(struct fixture *f)
-{
-    static const char *const names[] = {"encoder_model.onnx", "decoder_model_merged.onnx", "decoder_model.onnx",
-        "decoder_with_past_model.onnx", "model.onnx"};
-    char path[160];
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
-        snprintf(path, sizeof path, "%s/%s", f->folder, names[n]);
-        (void)unlink(path);
-    }
-    (void)rmdir(f->folder);
-    sc_model_close(f->model);
-}
-
-static void open_merged(struct fixture *f)
-{
-    make_folder(f);
-    link_file(f, "t5_optimum15_encoder", "encoder_model.onnx");
-    link_file(f, "t5_optimum15_decoder_merged", "decoder_model_merged.onnx");
-    assert_ok(sc_union_open(NULL, f->folder, NULL, &f->model));
-}
-
-static bool has_value(const struct fixture *f, const char *name)
+static bool has_value(const struct union_case *f, const char *name)
 {
     return sc_graph_find(f->model->graph, name) >= 0;
 }
 
 static void a_merged_decoder_gives_steps_and_what_makes_constants(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     (void)state;
-    open_merged(&f);
+    union_open(&f, "t5_optimum15");
     assert_true(has_value(&f, "encoder:input_ids"));
     assert_true(has_value(&f, "encoder:last_hidden_state"));
     assert_true(has_value(&f, "cross:present.1.encoder.value"));
@@ -71,7 +26,7 @@ static void a_merged_decoder_gives_steps_and_what_makes_constants(void **state)
     for (int o = 0; o < f.model->graph->n_outputs; o++) {
         assert_string_not_equal(f.model->graph->values[f.model->graph->outputs[o]].name, "encoder:last_hidden_state");
     }
-    clean(&f);
+    union_close(&f);
 }
 
 static int count_pairs(const struct sc_state_pair *pairs, int n, enum sc_state_kind kind)
@@ -85,23 +40,23 @@ static int count_pairs(const struct sc_state_pair *pairs, int n, enum sc_state_k
 
 static void caches_are_paged_and_cross_attention_is_constant(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     struct sc_state_pair *pairs;
     int n;
     (void)state;
-    open_merged(&f);
+    union_open(&f, "t5_optimum15");
     assert_ok(sc_decode_rewrite(f.model, NULL, &n, &pairs));
     assert_int_equal(n, 8);
     assert_int_equal(count_pairs(pairs, n, SC_STATE_PAGED), 4);
     assert_int_equal(count_pairs(pairs, n, SC_STATE_CONSTANT), 4);
-    clean(&f);
+    union_close(&f);
 }
 
 static void a_table_of_both_files_is_kept_once(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     (void)state;
-    open_merged(&f);
+    union_open(&f, "t5_optimum15");
     const struct sc_graph *graph = f.model->graph;
     int same[512], n_shared = 0;
     assert_in_range(graph->n_weights, 1, 512);
@@ -117,58 +72,58 @@ static void a_table_of_both_files_is_kept_once(void **state)
             assert_true(weight < 0 || same[weight] == weight); /* nobody reads the second of two */
         }
     }
-    clean(&f);
+    union_close(&f);
 }
 
 static void weights_are_shared_as_was_compared(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     (void)state;
-    open_merged(&f);
+    union_open(&f, "t5_optimum15");
     int same[512];
     sc_weights_compare(f.model, same);
     same[0] = 1;
     assert_fails(SC_BAD_INPUT, "weight 0 is said to be weight 1", sc_weights_share(f.model, same));
-    clean(&f);
+    union_close(&f);
 }
 
 static void missing_files_are_named(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     struct sc_model *model;
     (void)state;
-    make_folder(&f);
-    link_file(&f, "t5_optimum15_encoder", "encoder_model.onnx");
+    union_folder(&f);
+    union_link(&f, "t5_optimum15_encoder", "encoder_model.onnx");
     assert_fails(SC_IO, "has an encoder_model.onnx, but neither", sc_union_open(NULL, f.folder, NULL, &model));
-    link_file(&f, "t5_optimum15_decoder", "decoder_model.onnx");
+    union_link(&f, "t5_optimum15_decoder", "decoder_model.onnx");
     assert_fails(SC_IO, "has an encoder_model.onnx, but neither", sc_union_open(NULL, f.folder, NULL, &model));
-    clean(&f);
+    union_close(&f);
 }
 
 static void files_that_do_not_fit_are_refused(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     struct sc_model *model;
     (void)state;
-    make_folder(&f);
-    link_file(&f, "t5_optimum15_encoder", "encoder_model.onnx");
-    link_file(&f, "gpt2_optimum14", "decoder_model_merged.onnx");
+    union_folder(&f);
+    union_link(&f, "t5_optimum15_encoder", "encoder_model.onnx");
+    union_link(&f, "gpt2_optimum14", "decoder_model_merged.onnx");
     assert_fails(SC_BAD_MODEL, "makes no keys and values", sc_union_open(NULL, f.folder, NULL, &model));
-    clean(&f);
+    union_close(&f);
 }
 
 static void a_model_of_its_own_is_no_union(void **state)
 {
-    struct fixture f;
+    struct union_case f;
     (void)state;
-    make_folder(&f);
-    link_file(&f, "t5_optimum15_encoder", "encoder_model.onnx");
+    union_folder(&f);
+    union_link(&f, "t5_optimum15_encoder", "encoder_model.onnx");
     assert_true(sc_union_is_one(f.folder));
-    link_file(&f, "llama_optimum16", "model.onnx");
+    union_link(&f, "llama_optimum16", "model.onnx");
     assert_false(sc_union_is_one(f.folder));
     assert_ok(sc_union_open(NULL, f.folder, NULL, &f.model));
     assert_int_equal(f.model->n_parts, 0);
-    clean(&f);
+    union_close(&f);
 }
 
 int main(void)
