@@ -294,23 +294,33 @@ static enum sc_status end(struct sc_session *session, struct sc_pipe *pipe, stru
         taker->poisoned ? &taker->error : NULL);
 }
 
+/* One message of those that are due; *did: there was one. */
+static enum sc_status step(struct sc_session *session, struct sc_pipe *pipe, struct sc_taker *taker, bool *did)
+{
+    int i = 0;
+    while (i < taker->n_in && (taker->taken[i] || pipe->edges[taker->in[i]].count == 0)) {
+        i++;
+    }
+    *did = i < taker->n_in;
+    if (!*did) {
+        return SC_OK;
+    }
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, taker->number, taker->next_seq);
+    SC_TRY(take(session, pipe, taker, i));
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, taker->number, taker->next_seq);
+    SC_TRY(taker->n_taken == taker->n_in ? end(session, pipe, taker) : SC_OK);
+    sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
+    return SC_OK;
+}
+
 enum sc_status sc_takers_step(struct sc_session *session, struct sc_pipe *pipe, bool *did)
 {
-    for (int t = 0; t < pipe->n_takers && !*did; t++) {
-        struct sc_taker *taker = &pipe->takers[t];
-        int i = 0;
-        while (i < taker->n_in && (taker->taken[i] || pipe->edges[taker->in[i]].count == 0)) {
-            i++;
+    for (int t = 0; t < pipe->n_takers; t++) {
+        bool more = true;
+        while (more) {
+            SC_TRY(step(session, pipe, &pipe->takers[t], &more));
+            *did |= more;
         }
-        if (i == taker->n_in) {
-            continue;
-        }
-        *did = true;
-        sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, taker->number, taker->next_seq);
-        SC_TRY(take(session, pipe, taker, i));
-        sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, taker->number, taker->next_seq);
-        SC_TRY(taker->n_taken == taker->n_in ? end(session, pipe, taker) : SC_OK);
-        sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);
     }
     return SC_OK;
 }

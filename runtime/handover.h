@@ -27,7 +27,7 @@ enum sc_status sc_giver_finish(struct sc_giver *giver, const struct sc_error *po
 /* The owners on this rank, once the stages are there. */
 enum sc_status sc_takers_make(struct sc_session *session, struct sc_pipe *pipe);
 
-/* Takes in one message, if there is one. */
+/* Takes in what there is. *did: there was something. */
 enum sc_status sc_takers_step(struct sc_session *session, struct sc_pipe *pipe, bool *did);
 
 #endif

@@ -291,10 +291,6 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
 
 static enum sc_status step_pipe(struct sc_session *session, struct sc_pipe *pipe, bool *did)
 {
-    SC_TRY(sc_takers_step(session, pipe, did));
-    if (*did) {
-        return SC_OK;
-    }
     for (int s = pipe->n_stages - 1; s >= 0; s--) { /* later stages first: they free what earlier ones wait for */
         if (stage_ready(pipe, &pipe->stages[s])) {
             *did = true;
@@ -312,6 +308,9 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
     if (session->n_mail > 0 && sc_world_rank(session->world) != 0) {
         *did = true;
         return sc_session_answer_state(session);
+    }
+    for (int p = 1; p < session->n_pipes; p++) { /* soon done, however busy the rank is */
+        SC_TRY(sc_takers_step(session, &session->pipes[p], &came));
     }
     const int last = session->last_pipe; /* plans that share a rank take turns there */
     for (int p = 1; p <= session->n_pipes && !*did; p++) {
