@@ -15,6 +15,7 @@ enum { MOST_REQUESTS = 16, MOST_PROMPT = 80, MOST_MADE = 24 };
 
 struct text {
     int64_t prompt[MOST_PROMPT], made[MOST_MADE];
+    float logits[64]; /* where they are kept */
     int n_made;
     int ended_as; /* how many had ended before it */
     struct sc_request request;
@@ -289,6 +290,61 @@ static void a_row_that_fails_fails_its_request_alone(void **state)
     free(wanted);
 }
 
+enum { FEW_LOGITS = 8, FEW_STEPS = 3, FEW_PROMPT = 24, FEW_CHUNK = 8 };
+
+static void keep_logits(void *arg, const float *logits)
+{
+    struct text *text = arg;
+    memcpy(&text->logits[text->n_made * FEW_LOGITS], logits, FEW_LOGITS * sizeof *logits);
+}
+
+/* Tokens of which the one at `bad` has no embedding (-1: none), and then three that are given. */
+static void add_few(struct fixture *f, int i, int n_prompt, int bad)
+{
+    static const int64_t forced[FEW_STEPS] = {2, 0, 5};
+    struct sc_request *request = make_request(f, i, n_prompt, FEW_STEPS);
+    for (int t = 0; t < n_prompt; t++) {
+        f->texts[i].prompt[t] = t == bad ? 7 : (t * 5 + t / 4) % 6;
+    }
+    request->sample = (struct sc_sample_options){.top_p = 1};
+    request->forced = forced;
+    request->on_logits = keep_logits;
+    assert_ok(sc_schedule_add(f->schedule, request));
+}
+
+/* The first one's last chunk fails while another is on its way that begins as it, past what then is still there. */
+static void who_began_as_one_that_fails_begins_again(void **state)
+{
+    (void)state;
+    const struct setting setting = {.n_slots = 2, .chunk = FEW_CHUNK, .context = 64};
+    struct fixture f;
+    open_fixture(&f, GRAPHS "pairs_few_rows", &setting);
+    add_few(&f, 2, 20, -1);
+    f.texts[2].request.fresh = true;
+    run_all(&f);
+    assert_int_equal(f.texts[2].n_made, FEW_STEPS);
+    const int64_t n_chunks = sc_schedule_counts(f.schedule)->n_chunks;
+    float alone[FEW_STEPS * FEW_LOGITS];
+    memcpy(alone, f.texts[2].logits, sizeof alone);
+    close_fixture(&f);
+
+    open_fixture(&f, GRAPHS "pairs_few_rows", &setting);
+    add_few(&f, 0, FEW_PROMPT, 18);
+    add_few(&f, 1, 20, -1);
+    while (f.texts[1].request.begun_ns == 0) {
+        assert_ok(sc_schedule_step(f.schedule));
+    }
+    assert_int_equal(f.texts[1].request.n_shared, 18); /* the third chunk had brought 16 to 23, it seemed */
+    run_all(&f);
+    assert_int_equal(f.texts[0].request.stop, SC_STOP_ERROR);
+    assert_int_equal(f.texts[1].request.stop, SC_STOP_LENGTH);
+    assert_int_equal(f.texts[1].request.n_shared, 0);
+    assert_int_equal(f.texts[1].n_made, FEW_STEPS);
+    assert_memory_equal(f.texts[1].logits, alone, sizeof alone);
+    assert_int_equal(sc_schedule_counts(f.schedule)->n_chunks, 3 + 1 + n_chunks);
+    close_fixture(&f);
+}
+
 static void what_another_has_computed_is_not_computed_again(void **state)
 {
     (void)state;
@@ -399,6 +455,7 @@ int main(void)
         cmocka_unit_test(who_does_not_fit_waits_its_turn_and_who_never_can_is_refused),
         cmocka_unit_test(cancelled_requests_leave_the_others_as_they_are),
         cmocka_unit_test(a_row_that_fails_fails_its_request_alone),
+        cmocka_unit_test(who_began_as_one_that_fails_begins_again),
         cmocka_unit_test(what_another_has_computed_is_not_computed_again),
         cmocka_unit_test(a_text_that_was_saved_goes_on),
         cmocka_unit_test(a_text_without_room_is_not_held),
