@@ -12,6 +12,7 @@ enum sc_bench_format { SC_BENCH_MD, SC_BENCH_CSV, SC_BENCH_JSON }; /* the order 
 
 #define SC_BENCH_RUNS 64
 #define SC_BENCH_BATCHES 11 /* 1, 2, 4 ... 1024 texts */
+#define SC_BENCH_ROWS 12
 
 struct sc_bench_row {
     char test[48]; /* "pp512", "tg128", "latency", "throughput" */
@@ -34,7 +35,7 @@ struct sc_bench_table {
     int n_ranks, n_stages, n_threads;
     const char *backend; /* instruction set level */
     int n_rows;
-    struct sc_bench_row rows[8];
+    struct sc_bench_row rows[SC_BENCH_ROWS];
     int n_batches;
     struct sc_bench_batch batches[SC_BENCH_BATCHES];
 };

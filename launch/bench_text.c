@@ -15,7 +15,7 @@
 struct text {
     struct sc_request request;
     int64_t *tokens; /* [context] */
-    int64_t *times_ns; /* [n_gen + 1]: when each token came */
+    int64_t *times_ns; /* [context]: when each token came */
     int64_t n_times;
 };
 
@@ -24,7 +24,7 @@ struct runner {
     struct sc_bench_table *table;
     struct sc_schedule *schedule;
     struct text *texts; /* [most_texts] */
-    int64_t *gaps_ns; /* [n_gen] */
+    int64_t *gaps_ns; /* [context] for each of most_texts */
 };
 
 int64_t sc_bench_text_context(const struct sc_bench_text *bench)
@@ -44,10 +44,17 @@ static int n_batches(const struct sc_bench_text *bench)
     return n;
 }
 
+/* Whether there is a test of a prompt that comes while other texts run. */
+static bool has_company(const struct sc_bench_text *bench)
+{
+    return bench->most_texts > 1 && bench->n_prompt > 1 && bench->n_gen > 1 && bench->depth == 0;
+}
+
 int64_t sc_bench_text_runs(const struct sc_bench_text *bench)
 {
     const int n_tests = (bench->n_prompt > 0) + (bench->n_gen > 0);
-    return n_tests * (bench->n_runs + 1) + (bench->n_gen > 0 ? n_batches(bench) * bench->n_runs : 0);
+    return n_tests * (bench->n_runs + 1) + (bench->n_gen > 0 ? n_batches(bench) * bench->n_runs : 0) +
+        (has_company(bench) ? bench->n_runs : 0);
 }
 
 static bool on_token(void *arg, int64_t token)
@@ -58,21 +65,19 @@ static bool on_token(void *arg, int64_t token)
     return true;
 }
 
-/* The first n requests, together, to their ends. */
-static enum sc_status run_texts(struct runner *runner, int n)
+static enum sc_status add(struct runner *runner, struct text *text)
 {
-    for (int i = 0; i < n; i++) {
-        struct text *text = &runner->texts[i];
-        text->n_times = 0;
-        text->request.prompt = text->tokens;
-        text->request.sample = (struct sc_sample_options){.top_p = 1};
-        text->request.on_token = on_token;
-        text->request.arg = text;
-        SC_TRY(sc_schedule_add(runner->schedule, &text->request));
-    }
-    while (sc_schedule_n_open(runner->schedule) > 0) {
-        SC_TRY(sc_schedule_step(runner->schedule));
-    }
+    text->n_times = 0;
+    text->request.prompt = text->tokens;
+    text->request.sample = (struct sc_sample_options){.top_p = 1};
+    text->request.on_token = on_token;
+    text->request.arg = text;
+    return sc_schedule_add(runner->schedule, &text->request);
+}
+
+/* When all are done: what came through, of the first n requests. */
+static enum sc_status count_texts(struct runner *runner, int n)
+{
     SC_TRY(sc_schedule_settle(runner->schedule));
     for (int i = 0; i < n; i++) {
         const struct sc_request *request = &runner->texts[i].request;
@@ -82,6 +87,18 @@ static enum sc_status run_texts(struct runner *runner, int n)
         }
     }
     return SC_OK;
+}
+
+/* The first n requests, together, to their ends. */
+static enum sc_status run_texts(struct runner *runner, int n)
+{
+    for (int i = 0; i < n; i++) {
+        SC_TRY(add(runner, &runner->texts[i]));
+    }
+    while (sc_schedule_n_open(runner->schedule) > 0) {
+        SC_TRY(sc_schedule_step(runner->schedule));
+    }
+    return count_texts(runner, n);
 }
 
 /* The caches of n texts hold n_before tokens of theirs. */
@@ -148,19 +165,29 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Times between tokens of the run: mean, median and the one that 99 of 100 do not pass. */
-static void take_gaps(struct runner *runner, int run, struct sc_bench_row *const rows[3])
+/* Times between tokens of a text that came between two moments, after the n that are there. Returns how many there are. */
+static int64_t add_gaps(struct runner *runner, const struct text *text, int64_t from_ns, int64_t to_ns, int64_t n)
 {
-    const struct text *text = &runner->texts[0];
-    const int64_t n = text->n_times - 1;
+    for (int64_t i = 0; i + 1 < text->n_times; i++) {
+        if (text->times_ns[i + 1] > from_ns && text->times_ns[i] < to_ns) {
+            runner->gaps_ns[n++] = text->times_ns[i + 1] - text->times_ns[i];
+        }
+    }
+    return n;
+}
+
+/* Of n times: mean, median and the one that 99 of 100 do not pass. */
+static void judge_gaps(struct runner *runner, int64_t n, int run, struct sc_bench_row *const rows[3])
+{
+    int64_t sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        runner->gaps_ns[i] = text->times_ns[i + 1] - text->times_ns[i];
+        sum += runner->gaps_ns[i];
     }
     qsort(runner->gaps_ns, (size_t)n, sizeof *runner->gaps_ns, by_size);
-    rows[0]->value[run] = (double)(text->times_ns[n] - text->times_ns[0]) / 1e6 / (double)n;
     const int64_t median = n / 2, last = (n * 99 + 99) / 100 - 1;
-    rows[1]->value[run] = (double)runner->gaps_ns[median] / 1e6;
-    rows[2]->value[run] = (double)runner->gaps_ns[last] / 1e6;
+    rows[0]->value[run] = n > 0 ? (double)sum / 1e6 / (double)n : 0;
+    rows[1]->value[run] = n > 0 ? (double)runner->gaps_ns[median] / 1e6 : 0;
+    rows[2]->value[run] = n > 0 ? (double)runner->gaps_ns[last] / 1e6 : 0;
 }
 
 static enum sc_status bench_generation(struct runner *runner)
@@ -174,7 +201,65 @@ static enum sc_status bench_generation(struct runner *runner)
     for (int r = 0; r < speed->n_runs; r++) {
         SC_TRY(run_one(runner, 1, n + 1));
         speed->value[r] = per_second(n, request->ended_ns - request->first_ns);
-        take_gaps(runner, r, gaps);
+        judge_gaps(runner, add_gaps(runner, &runner->texts[0], INT64_MIN, INT64_MAX, 0), r, gaps);
+    }
+    return SC_OK;
+}
+
+enum { SETTLED = 4 }; /* tokens after which a text runs as it will */
+
+/* All texts but the last run; then the last one's prompt comes in. They end when it is in. */
+static enum sc_status run_company(struct runner *runner)
+{
+    struct sc_bench_text *bench = runner->bench;
+    struct sc_schedule *schedule = runner->schedule;
+    const int n = bench->most_texts - 1;
+    struct text *late = &runner->texts[n];
+    for (int i = 0; i < n; i++) {
+        runner->texts[i].request =
+            (struct sc_request){.n_prompt = 1, .n_predict = bench->n_prompt + bench->n_gen, .fresh = true};
+        SC_TRY(add(runner, &runner->texts[i]));
+    }
+    for (int i = 0; i < n; i++) {
+        while (runner->texts[i].n_times < SETTLED && !runner->texts[i].request.done) {
+            SC_TRY(sc_schedule_step(schedule));
+        }
+    }
+    late->request = (struct sc_request){.n_prompt = bench->n_prompt, .n_predict = 1, .fresh = true};
+    SC_TRY(add(runner, late));
+    while (!late->request.done) {
+        SC_TRY(sc_schedule_step(schedule));
+    }
+    for (int i = 0; i < n; i++) {
+        sc_schedule_cancel(schedule, &runner->texts[i].request);
+    }
+    return count_texts(runner, bench->most_texts);
+}
+
+/* How a long prompt and running texts hold each other up. */
+static enum sc_status bench_company(struct runner *runner)
+{
+    const int64_t n_prompt = runner->bench->n_prompt;
+    const int n = runner->bench->most_texts - 1;
+    const struct sc_request *late = &runner->texts[n].request;
+    char names[4][48];
+    static const char *const kinds[] = {"mean", "median", "p99"};
+    struct sc_bench_row *gaps[3];
+    for (int k = 0; k < 3; k++) {
+        snprintf(names[k], sizeof names[k], "tbt of %d during pp%%lld %s", n, kinds[k]);
+        gaps[k] = new_row(runner, names[k], n_prompt, "ms");
+    }
+    snprintf(names[3], sizeof names[3], "ttft%%lld beside %d", n);
+    struct sc_bench_row *first = new_row(runner, names[3], n_prompt, "ms");
+    for (int r = 0; r < first->n_runs; r++) {
+        int64_t n_gaps = 0;
+        SC_TRY(run_company(runner));
+        for (int i = 0; i < n; i++) {
+            n_gaps = add_gaps(runner, &runner->texts[i], late->added_ns, late->first_ns, n_gaps);
+        }
+        judge_gaps(runner, n_gaps, r, gaps);
+        first->value[r] = (double)(late->first_ns - late->added_ns) / 1e6;
+        runner->bench->measured(runner->bench->arg);
     }
     return SC_OK;
 }
@@ -236,13 +321,13 @@ static enum sc_status make_texts(struct runner *runner)
     const struct sc_bench_text *bench = runner->bench;
     const int64_t context = sc_bench_text_context(bench), n_vocabulary = sc_decoder_vocabulary(bench->decoder);
     runner->texts = calloc((size_t)bench->most_texts, sizeof *runner->texts);
-    runner->gaps_ns = calloc((size_t)bench->n_gen + 1, sizeof *runner->gaps_ns);
+    runner->gaps_ns = calloc((size_t)(context * bench->most_texts), sizeof *runner->gaps_ns);
     bool made = runner->texts && runner->gaps_ns;
     for (int i = 0; made && i < bench->most_texts; i++) {
         const struct sc_random_key key = {.seed = bench->seed, .stream = (uint64_t)i};
         struct text *text = &runner->texts[i];
         text->tokens = calloc((size_t)context, sizeof *text->tokens);
-        text->times_ns = calloc((size_t)bench->n_gen + 2, sizeof *text->times_ns);
+        text->times_ns = calloc((size_t)context + 1, sizeof *text->times_ns);
         made = text->tokens && text->times_ns;
         for (int64_t t = 0; made && t < context; t++) {
             text->tokens[t] = (int64_t)(sc_random_uniform(&key, (uint64_t)t) * (double)n_vocabulary);
@@ -258,6 +343,7 @@ static enum sc_status run_all(struct runner *runner)
     SC_TRY(sc_schedule_create(bench->decoder, &runner->schedule));
     SC_TRY(bench->n_prompt > 0 ? bench_prompt(runner) : SC_OK);
     SC_TRY(bench->n_gen > 0 ? bench_generation(runner) : SC_OK);
+    SC_TRY(has_company(bench) ? bench_company(runner) : SC_OK);
     for (int b = 0; b < n_batches(bench) && bench->n_gen > 0; b++) {
         SC_TRY(bench_batch(runner, 1 << b));
     }

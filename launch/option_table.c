@@ -74,10 +74,14 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "them, the\n"
         "time to the first token (ttft) and between tokens (tbt); with -np several texts at once, as "
         "llama-batched-bench "
-        "does. For\n"
-        "any other model, on random inputs with dims of -d: milliseconds of one run alone, and runs/s with as many in "
-        "flight as\n"
-        "keep every stage busy. The plan and each rank's busy, waiting and sending share go to stderr.\n",
+        "does, and\n"
+        "before that how a prompt of -p tokens that comes in holds up -np - 1 texts that run (tbt of them during pp, "
+        "ttft "
+        "beside\n"
+        "them). For any other model, on random inputs with dims of -d: milliseconds of one run alone, and runs/s with "
+        "as "
+        "many in\n"
+        "flight as keep every stage busy. The plan and each rank's busy, waiting and sending share go to stderr.\n",
         "stagecoach launch -n 2 -- bench examples/shakespeare -p 256 -n 64\n"
         "stagecoach bench examples/shakespeare -p 32 -n 64 -np 16\n"
         "stagecoach bench resnet50.onnx -d batch=1\n"},
