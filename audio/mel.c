@@ -43,11 +43,12 @@ static void make_filters(struct mel *m)
 {
     const struct sc_mel_options *o = m->options;
     const double step = mel_of(HIGHEST_HZ) / (double)(o->n_mels + 1);
+    const int64_t last_hz = o->rate / 2; /* of the last bin, in whole Hz */
     for (int64_t band = 0; band < o->n_mels; band++) {
         const double low = hz_of(step * (double)band), middle = hz_of(step * (double)(band + 1)),
                      high = hz_of(step * (double)(band + 2));
         for (int64_t k = 0; k < m->n_bins; k++) {
-            const double hz = (double)k * (double)(o->rate / 2) / (double)(m->n_bins - 1);
+            const double hz = (double)k * (double)last_hz / (double)(m->n_bins - 1);
             const double up = (hz - low) / (middle - low), down = (high - hz) / (high - middle);
             const double height = up < down ? up : down;
             m->filters[band * m->n_bins + k] = height > 0 ? height * 2 / (high - low) : 0;

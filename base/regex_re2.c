@@ -39,7 +39,9 @@ static enum sc_status escape(struct scan *s)
         return SC_OK;
     }
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return !letter || strchr("aftnrxdDsSwWAbBzpPE", c) ? SC_OK : sc_fail(SC_BAD_INPUT, "RE2 has no \\%c, or another than PCRE2", c);
+    return !letter || strchr("aftnrxdDsSwWAbBzpPE", c)
+        ? SC_OK
+        : sc_fail(SC_BAD_INPUT, "RE2 has no \\%c, or another than PCRE2", c);
 }
 
 /* A set in brackets, after the first of them. */
@@ -79,7 +81,8 @@ static enum sc_status group(struct scan *s)
     while (s->at < s->end && strchr("imsU-", *s->at)) {
         s->at++;
     }
-    return starts(s, ":") || starts(s, ")") ? SC_OK : refuse("groups that look around, give nothing back, or call others");
+    return starts(s, ":") || starts(s, ")") ? SC_OK
+                                            : refuse("groups that look around, give nothing back, or call others");
 }
 
 /* The number at *at, which it moves behind; more than the most where there are too many digits. */
