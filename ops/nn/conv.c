@@ -48,26 +48,16 @@ enum sc_status sc_conv_window(const struct sc_infer *infer, struct sc_window *wi
 
 enum sc_status sc_conv_infer(struct sc_infer *infer)
 {
-    SC_TRY(sc_infer_needs(infer, 2));
-    const struct sc_fact *x = infer->in[0];
-    const struct sc_fact *w = infer->in[1];
-    struct sc_fact *out = sc_infer_out(infer, 0);
-    sc_fact_of_type(out, x->type);
-    if (x->rank < 0 || w->rank < 0) {
+    bool known;
+    SC_TRY(sc_window_ranks(infer, &known));
+    if (!known) {
         return SC_OK;
     }
-    if (x->rank < 3 || w->rank != x->rank) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
-            "X has rank %d and W rank %d, want equal ones of 3 or more", x->rank, w->rank);
-    }
+    const struct sc_fact *x = infer->in[0], *w = infer->in[1];
     SC_TRY(check_channels(infer, x, w));
     struct sc_window window;
     SC_TRY(sc_conv_window(infer, &window));
-    int64_t dims[SC_MAX_RANK] = {x->dims[0], w->dims[0]};
-    memcpy(dims + 2, window.out, (size_t)window.axes * sizeof(*dims));
-    if (out) {
-        sc_fact_tensor(out, x->type, x->rank, dims);
-    }
+    sc_window_output(infer, 0, x->type, w->dims[0], &window);
     return SC_OK;
 }
 

@@ -100,18 +100,12 @@ static enum sc_status find_window(const struct sc_graph *graph, const struct sc_
 static enum sc_status infer_transpose(struct sc_infer *infer)
 {
     const struct params *p = infer->params;
-    SC_TRY(sc_infer_needs(infer, 2));
-    const struct sc_fact *x = infer->in[0];
-    const struct sc_fact *w = infer->in[1];
-    struct sc_fact *out = sc_infer_out(infer, 0);
-    sc_fact_of_type(out, x->type);
-    if (x->rank < 0 || w->rank < 0) {
+    bool known;
+    SC_TRY(sc_window_ranks(infer, &known));
+    if (!known) {
         return SC_OK;
     }
-    if (x->rank < 3 || w->rank != x->rank) {
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
-            "X has rank %d and W rank %d, want equal ones of 3 or more", x->rank, w->rank);
-    }
+    const struct sc_fact *x = infer->in[0], *w = infer->in[1];
     int64_t maps;
     SC_TRY(sc_dim_multiply(infer, w->dims[1], p->groups, &maps));
     if (x->dims[1] >= 0 && w->dims[0] >= 0 && (x->dims[1] != w->dims[0] || x->dims[1] % p->groups != 0)) {
@@ -122,11 +116,7 @@ static enum sc_status infer_transpose(struct sc_infer *infer)
     SC_TRY(sc_infer_want(infer, 2, "the bias", 1, &maps));
     struct sc_window window;
     SC_TRY(find_window(infer->graph, infer->node, p, x->rank - 2, x->dims + 2, w->dims + 2, &window));
-    int64_t dims[SC_MAX_RANK] = {x->dims[0], maps};
-    memcpy(dims + 2, window.out, (size_t)window.axes * sizeof(*dims));
-    if (out) {
-        sc_fact_tensor(out, x->type, x->rank, dims);
-    }
+    sc_window_output(infer, 0, x->type, maps, &window);
     return SC_OK;
 }
 

@@ -82,8 +82,7 @@ static enum sc_status infer_deform(struct sc_infer *infer)
     const struct params *p = infer->params;
     SC_TRY(sc_infer_needs(infer, 3));
     const struct sc_fact *x = infer->in[0], *weights = infer->in[1];
-    struct sc_fact *out = sc_infer_out(infer, 0);
-    sc_fact_of_type(out, x->type);
+    sc_fact_of_type(sc_infer_out(infer, 0), x->type);
     if (x->rank < 0 || weights->rank < 0) {
         return SC_OK;
     }
@@ -98,11 +97,7 @@ static enum sc_status infer_deform(struct sc_infer *infer)
     struct sc_window w;
     SC_TRY(sc_window_find(infer->graph, infer->node, &p->window, axes, x->dims + 2, weights->dims + 2, &w));
     SC_TRY(check_offsets(infer, &w));
-    int64_t dims[SC_MAX_RANK] = {x->dims[0], weights->dims[0]};
-    memcpy(dims + 2, w.out, (size_t)axes * sizeof *dims);
-    if (out) {
-        sc_fact_tensor(out, x->type, x->rank, dims);
-    }
+    sc_window_output(infer, 0, x->type, weights->dims[0], &w);
     return SC_OK;
 }
 

@@ -72,13 +72,8 @@ static enum sc_status infer_pool(struct sc_infer *infer)
     }
     struct sc_window window;
     SC_TRY(find_window(infer->graph, infer->node, infer->params, x->rank, x->dims, &window));
-    int64_t dims[SC_MAX_RANK] = {x->dims[0], x->dims[1]};
-    memcpy(dims + 2, window.out, (size_t)window.axes * sizeof(*dims));
-    for (int i = 0; i < 2; i++) {
-        if (sc_infer_out(infer, i)) {
-            sc_fact_tensor(infer->out[i], i == 0 ? x->type : SC_I64, x->rank, dims);
-        }
-    }
+    sc_window_output(infer, 0, x->type, x->dims[1], &window);
+    sc_window_output(infer, 1, SC_I64, x->dims[1], &window);
     return SC_OK;
 }
 

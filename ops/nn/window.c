@@ -137,3 +137,26 @@ enum sc_status sc_window_find(const struct sc_graph *graph, const struct sc_node
     }
     return SC_OK;
 }
+
+enum sc_status sc_window_ranks(struct sc_infer *infer, bool *known)
+{
+    SC_TRY(sc_infer_needs(infer, 2));
+    const struct sc_fact *x = infer->in[0], *w = infer->in[1];
+    sc_fact_of_type(sc_infer_out(infer, 0), x->type);
+    *known = x->rank >= 0 && w->rank >= 0;
+    if (*known && (x->rank < 3 || w->rank != x->rank)) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "X has rank %d and W rank %d, want equal ones of 3 or more", x->rank, w->rank);
+    }
+    return SC_OK;
+}
+
+void sc_window_output(
+    struct sc_infer *infer, int o, enum sc_type type, int64_t channels, const struct sc_window *window)
+{
+    int64_t dims[SC_MAX_RANK] = {infer->in[0]->dims[0], channels};
+    memcpy(dims + 2, window->out, (size_t)window->axes * sizeof(*dims));
+    if (sc_infer_out(infer, o)) {
+        sc_fact_tensor(infer->out[o], type, window->axes + 2, dims);
+    }
+}

@@ -34,6 +34,13 @@ enum sc_status sc_window_find(const struct sc_graph *graph, const struct sc_node
     const struct sc_window_params *params, int axes, const int64_t *in, const int64_t *kernel,
     struct sc_window *window);
 
+/* Weights W that slide over X: *known when both have their ranks, which are equal and at least 3. out[0] has the type of X. */
+enum sc_status sc_window_ranks(struct sc_infer *infer, bool *known);
+
+/* out[o]: a channel for each of `channels`, an entry for each position of the window. */
+void sc_window_output(
+    struct sc_infer *infer, int o, enum sc_type type, int64_t channels, const struct sc_window *window);
+
 /* Kernel entries [*first, *end) of an axis that lie inside the input when the window starts at `start`. */
 static inline void sc_window_clip(const struct sc_window *w, int axis, int64_t start, int64_t *first, int64_t *end)
 {
