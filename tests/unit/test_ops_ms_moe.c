@@ -168,6 +168,33 @@ static void a_score_that_is_no_number_stays_in_its_row(void **state)
     assert_memory_equal(alone, all + HIDDEN, sizeof alone);
 }
 
+/* By k experts a row, and no more of them than there are. */
+static void a_row_costs_what_its_experts_cost(void **state)
+{
+    (void)state;
+    for (int64_t rows = 1; rows <= ROWS; rows += ROWS - 1) {
+        struct op_case c;
+        struct sc_fact facts[5];
+        const struct sc_fact *in[5] = {NULL};
+        void *params;
+        struct sc_cost cost = {0};
+        open(&c, &(struct run){.n = rows});
+        for (int i = 0; i < 5; i++) {
+            if (!c.absent[i]) {
+                sc_fact_of(&facts[i], &c.in[i]);
+                in[i] = &facts[i];
+            }
+        }
+        assert_int_equal(c.op->params(&c.graph, &c.node, &c.arena, &params), SC_OK);
+        const struct sc_infer infer = {.graph = &c.graph, .node = &c.node, .params = params, .n_in = 5, .in = in};
+        c.op->cost(&infer, &cost);
+        const double expert = 3 * INTER * HIDDEN, read = rows * K < EXPERTS ? K : EXPERTS;
+        assert_true(cost.operations == 2 * expert * (double)(rows * K));
+        assert_true(cost.read_bytes == 4 * (expert * read + (double)rows * (HIDDEN + EXPERTS)));
+        op_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup(an_expert_that_no_row_chose_is_not_read, set_up),
         cmocka_unit_test_setup(of_equal_scores_the_lower_experts_are_chosen, set_up),
         cmocka_unit_test_setup(a_score_that_is_no_number_stays_in_its_row, set_up),
+        cmocka_unit_test_setup(a_row_costs_what_its_experts_cost, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
