@@ -14,11 +14,14 @@ caches
 caches -ctk f16 -ctv f16
 caches -ctk q8_0 -ctv q8_0
 stagecoach plan "$model" -pp 2 -ctk q8_0 -ctv bf16 | grep total
+stagecoach plan "$model" -pp 3 --random-plan 1 -o prefill.json > /dev/null
+stagecoach plan "$model" -pp 3 --random-plan 2 -o decode.json > /dev/null
 generate 1 > plain
 generate 1 -ctk f32 -ctv f32 | cmp - plain
 for type in f16 bf16 q8_0; do
     generate 1 -ctk $type -ctv $type > alone
     generate 3 -ctk $type -ctv $type -ub 1 -t 2 | cmp - alone
+    generate 3 -ctk $type -ctv $type -ub 1 --prefill-plan prefill.json --decode-plan decode.json | cmp - alone
     generate 2 -ctk $type -ctv $type -pp 2 --random-plan 4 -np 3 | cmp - alone
     stagecoach launch -n 2 -- generate "$model" -p "ROMEO:" --seed 3 -n 30 -ctk $type -ctv $type --save-state $type.state \
         2> err > first
