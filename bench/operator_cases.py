@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/operators times: of each operator a node on about a million elements, or on a shape that people run it on."""
 import numpy as np
+from onnx import helper, numpy_helper
 
 from draw import Case
 
@@ -39,6 +40,29 @@ def longs(*numbers):
 
 def floats(*numbers):
     return np.array(numbers, np.float32)
+
+
+def type_of(value):
+    if isinstance(value, list):
+        return f"seq(tensor({type_of(value[0])}))"
+    return "string" if value.dtype == object else helper.tensor_dtype_to_string(
+        helper.np_dtype_to_tensor_dtype(value.dtype)).removeprefix("TensorProto.").lower()
+
+
+def bound(row, types, case):
+    """(types of inputs, types of outputs): type parameters are what the inputs are, and else what `types` says."""
+    types = dict(types)
+    at = lambda formals, i: formals[min(i, len(formals) - 1)]  # noqa: E731
+    ins = []
+    for i, value in enumerate(case.inputs):
+        kind = None if value is None else type_of(value)
+        ins.append(kind)
+        if kind:
+            types.setdefault(at(row.inputs, i).type, kind)
+    def output(formal):
+        kind = types.get(formal.type) or (row.types[formal.type][0] if formal.type in row.types else formal.type)
+        return kind if kind.startswith("seq(") else kind.removeprefix("tensor(").removesuffix(")")
+    return ins, [output(at(row.outputs, i)) for i in range(case.outputs)]
 
 
 CASES = []  # (domain, name, types of type parameters that no input binds, Case)
@@ -346,6 +370,11 @@ def learned():
          target_ids=[0] * len(leaves), target_weights=one, n_targets=1, **ml)
     case("TreeEnsembleClassifier", values(F32, 4096, 64), **nodes, class_treeids=ids_of, class_nodeids=leaves,
          class_ids=[i % 10 for i in leaves], class_weights=one, classlabels_int64s=list(range(10)), outputs=2, types={"T2": "int64"}, **ml)
+    n = 100  # trees of one branch
+    case("TreeEnsemble", values(F32, 4096, 64), tree_roots=list(range(n)), nodes_featureids=list(ids(64, n)),
+         nodes_splits=numpy_helper.from_array(values(F32, n)), nodes_modes=numpy_helper.from_array(np.zeros(n, U8)),
+         nodes_truenodeids=list(range(0, 2 * n, 2)), nodes_falsenodeids=list(range(1, 2 * n, 2)), nodes_trueleafs=[1] * n,
+         nodes_falseleafs=[1] * n, leaf_targetids=[0] * (2 * n), leaf_weights=numpy_helper.from_array(values(F32, 2 * n)), **ml)
 
 
 def lists():
@@ -357,6 +386,14 @@ def lists():
     case("SequenceLength", parts)
     case("ConcatFromSequence", parts, axis=1)
     case("SplitToSequence", values(F32, *M), np.array(128), axis=0)
+
+
+def steps():
+    how = dict(domain="ai.onnx.preview.training", norm_coefficient=0.01)
+    start, lists = (np.array(0.1, F32), np.array(3)), [many(F32, 0.5, 2, *M) for _ in range(4)]
+    case("Adagrad", *start, *lists[:3], outputs=2, **how)
+    case("Adam", *start, *lists, outputs=3, **how)
+    case("Momentum", *start, *lists[:3], outputs=2, alpha=0.9, beta=0.1, mode="standard", **how)
 
 
 def microsoft():
@@ -374,5 +411,5 @@ def microsoft():
          block_size=32, quantize_axis=1, **ms)
 
 
-for family in (math, layers, moves, quantised, texts, learned, lists, microsoft):
+for family in (math, layers, moves, quantised, texts, learned, lists, steps, microsoft):
     family()
