@@ -77,11 +77,13 @@ static void print_kinds(const char *types)
     printf("%*s", printed < 40 ? 40 - printed : 1, "");
 }
 
-/* What runs a version: a kernel of ours; and whether the clause has a body of other operators, which would do as well. */
+/* What runs a version: a kernel of ours, and for which instruction set levels its loops are there; and whether the clause
+ * has a body of other operators, which would do as well. */
 static void print_means(const struct sc_schema *schema)
 {
     const struct sc_op *op = sc_op_find(schema->domain, schema->name, schema->since);
-    printf("%s", op ? "kernel" : "none");
+    const bool has_levels = op && sc_op_has_levels(schema->domain, schema->name);
+    printf("%s%s", op ? "kernel" : "none", has_levels ? " (" SC_ISA_NAMES ")" : "");
     printf("%s%s", schema->function ? ", function" : "", schema->deprecated ? ", deprecated" : "");
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
+#define SC_ISA_NAMES "base avx2 avx512" /* in that order */
 
 /* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu,
  * gelu and hard_swish 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even.

@@ -499,6 +499,12 @@ static void best_obeys_sc_cpu(void **state)
         assert_int_equal(kernels->isa, isa);
     }
     assert_null(sc_kernels_at(SC_ISA_N));
+    char names[64] = "";
+    for (int isa = 0; isa < SC_ISA_N && sc_kernels_at((enum sc_isa)isa); isa++) {
+        strcat(names, isa ? " " : "");
+        strcat(names, sc_kernels_at((enum sc_isa)isa)->name);
+    }
+    assert_memory_equal(names, SC_ISA_NAMES, strlen(names));
 }
 
 int main(void)
