@@ -8,6 +8,7 @@
 #include "ops/ms/cached.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/product.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/page.h"
 
@@ -22,13 +23,6 @@ struct rooms {
     void *product, *rest;
     size_t bytes;
 };
-
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += (bytes + 63) / 64 * 64;
-    return at;
-}
 
 static int64_t columns_of(const struct sc_joint_sizes *s)
 {
@@ -60,20 +54,22 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_joint_
     const struct sc_state *state = s->resident ? call->in[SC_JOINT_PAST]->u.state : NULL;
     const bool made = is_cached(call, s) && !sc_call_out(call, 1);
     struct rooms r = {0};
-    r.qkv = take(base, &r.bytes, batch * (size_t)(s->n * columns_of(s)) * bytes);
-    r.present = made ? take(base, &r.bytes, 2 * batch * (size_t)(s->room * s->hidden) * bytes) : NULL;
-    r.added = take(base, &r.bytes, sc_added_bytes(&added));
-    r.start = take(base, &r.bytes, batch * sizeof(int64_t));
-    r.length = take(base, &r.bytes, batch * sizeof(int64_t));
-    r.rows = take(base, &r.bytes, 2 * (size_t)columns_of(s) * sizeof(float));
+    struct sc_room room = {.at = base};
+    r.qkv = sc_room_bytes(&room, batch * (size_t)(s->n * columns_of(s)) * bytes);
+    r.present = made ? sc_room_bytes(&room, 2 * batch * (size_t)(s->room * s->hidden) * bytes) : NULL;
+    r.added = sc_room_bytes(&room, sc_added_bytes(&added));
+    r.start = sc_room_bytes(&room, batch * sizeof(int64_t));
+    r.length = sc_room_bytes(&room, batch * sizeof(int64_t));
+    r.rows = sc_room_bytes(&room, 2 * (size_t)columns_of(s) * sizeof(float));
     if (state) {
-        r.values = take(base, &r.bytes, batch * sizeof *r.values);
-        r.pages = take(base, &r.bytes, batch * (size_t)state_pages(state) * sizeof *r.pages);
+        r.values = sc_room_bytes(&room, batch * sizeof *r.values);
+        r.pages = sc_room_bytes(&room, batch * (size_t)state_pages(state) * sizeof *r.pages);
     }
-    r.product = take(base, &r.bytes,
+    r.product = sc_room_bytes(&room,
         sc_product_scratch_bytes(
             way_of(call), type, s->batch * s->n, columns_of(s), s->inner, sc_team_size(call->team)));
-    r.rest = take(base, &r.bytes, 0);
+    r.rest = sc_room_bytes(&room, 0);
+    r.bytes = room.used;
     return r;
 }
 

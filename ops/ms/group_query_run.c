@@ -7,6 +7,7 @@
 #include "ops/ms/group_query.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/rotary.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
@@ -25,13 +26,6 @@ struct rooms {
     void *rest;
     size_t bytes;
 };
-
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += align64(bytes);
-    return at;
-}
 
 static bool has_sink(const struct sc_call *call)
 {
@@ -56,24 +50,26 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_si
     const struct sc_gqa_params *p = call->params;
     const size_t bytes = sc_type_bytes(sc_call_in(call, SC_GQA_QUERY)->type);
     const size_t row = (size_t)(s->batch * s->n * s->width) * bytes;
-    const int64_t room = s->past > s->total ? s->past : s->total;
-    const size_t cache = (size_t)(s->batch * p->kv_heads * room * s->width) * bytes;
+    const int64_t positions = s->past > s->total ? s->past : s->total;
+    const size_t cache = (size_t)(s->batch * p->kv_heads * positions * s->width) * bytes;
     struct rooms r = {0};
-    r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
-    r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
+    struct sc_room room = {.at = base};
+    r.start = sc_room_bytes(&room, (size_t)s->batch * sizeof(int64_t));
+    r.length = sc_room_bytes(&room, (size_t)s->batch * sizeof(int64_t));
     if (p->rotary || has_norms(call)) {
-        r.q = take(base, &r.bytes, row * (size_t)p->q_heads);
-        r.k = take(base, &r.bytes, row * (size_t)p->kv_heads);
-        r.rotate = take(base, &r.bytes, rotate_bytes(call, s->width) * (size_t)sc_team_size(call->team));
+        r.q = sc_room_bytes(&room, row * (size_t)p->q_heads);
+        r.k = sc_room_bytes(&room, row * (size_t)p->kv_heads);
+        r.rotate = sc_room_bytes(&room, rotate_bytes(call, s->width) * (size_t)sc_team_size(call->team));
     }
     if (has_sink(call)) {
-        r.sink = take(base, &r.bytes, (size_t)p->q_heads * sizeof(float));
+        r.sink = sc_room_bytes(&room, (size_t)p->q_heads * sizeof(float));
     }
     if (!s->resident) {
-        r.present_k = sc_call_out(call, 1) ? NULL : take(base, &r.bytes, cache);
-        r.present_v = sc_call_out(call, 2) ? NULL : take(base, &r.bytes, cache);
+        r.present_k = sc_call_out(call, 1) ? NULL : sc_room_bytes(&room, cache);
+        r.present_v = sc_call_out(call, 2) ? NULL : sc_room_bytes(&room, cache);
     }
-    r.rest = take(base, &r.bytes, 0);
+    r.rest = sc_room_bytes(&room, 0);
+    r.bytes = room.used;
     return r;
 }
 

@@ -7,6 +7,7 @@
 #include "ops/ms/moe.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/product.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 static size_t expert_bytes(const struct sc_moe_params *p, enum sc_type type, const struct sc_moe_sizes *s, int layer)
@@ -72,13 +73,6 @@ static enum sc_product_way way_of(const struct sc_call *call, int layer)
     return call->choice >> layer & 1 ? SC_PRODUCT_PACKED : SC_PRODUCT_PACK;
 }
 
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += (bytes + 63) / 64 * 64;
-    return at;
-}
-
 static void multiply(void *arg, int64_t expert, enum sc_moe_layer layer, int64_t M, const float *a, float *c)
 {
     const struct job *job = arg;
@@ -116,34 +110,25 @@ static void multiply(void *arg, int64_t expert, enum sc_moe_layer layer, int64_t
 
 static struct job open_job(const struct sc_call *call)
 {
-    const struct sc_moe_params *p = call->params;
-    const struct sc_tensor *x = sc_call_in(call, 0);
-    struct job job = {.call = call,
-        .moe = {.params = p,
-            .sizes = sc_moe_call_sizes(call, p, &kind),
-            .kernels = call->kernels,
-            .team = call->team,
-            .type = x->type,
-            .x = x->data,
-            .router = sc_call_in(call, 1)->data,
-            .y = sc_call_out(call, 0)->data,
-            .multiply = multiply}};
+    struct job job = {.call = call, .moe = sc_moe_open(call, &kind)};
+    const enum sc_type type = job.moe.type;
     const struct sc_moe_sizes *s = &job.moe.sizes;
     size_t product = 0;
     int64_t widest = 0;
     for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
-        const struct sc_tensor *bias = sc_call_in(call, kind.ports[layer].bias);
-        job.moe.bias[layer] = bias ? bias->data : NULL;
-        const size_t bytes = s->has[layer] ? sc_product_scratch_bytes(way_of(call, layer), x->type, s->rows,
-                                                 s->N[layer], s->K[layer], sc_team_size(call->team))
+        const size_t bytes = s->has[layer] ? sc_product_scratch_bytes(way_of(call, layer), type, s->rows, s->N[layer],
+                                                 s->K[layer], sc_team_size(call->team))
                                            : 0;
         product = bytes > product ? bytes : product;
         widest = s->N[layer] > widest ? s->N[layer] : widest;
     }
-    const size_t narrow = x->type == SC_F32 ? 0 : (size_t)(s->rows * widest) * sc_type_bytes(x->type);
-    job.narrow_a = take(call->scratch, &job.bytes, narrow);
-    job.narrow_c = take(call->scratch, &job.bytes, narrow);
-    job.product = take(call->scratch, &job.bytes, product);
+    struct sc_room room = {.at = call->scratch};
+    const int64_t narrow = type == SC_F32 ? 0 : s->rows * widest;
+    job.narrow_a = sc_room_take(&room, narrow, sc_type_bytes(type));
+    job.narrow_c = sc_room_take(&room, narrow, sc_type_bytes(type));
+    job.product = sc_room_take(&room, (int64_t)product, 1);
+    job.bytes = room.used;
+    job.moe.multiply = multiply;
     return job;
 }
 

@@ -88,6 +88,9 @@ struct sc_moe {
     void *arg;
 };
 
+/* Of a call, all but `weights`, `multiply` and `arg`. */
+struct sc_moe sc_moe_open(const struct sc_call *call, const struct sc_moe_kind *kind);
+
 /* Layers that are weights of this stage are packed, one after another; bit i of choice is set for layer i. */
 enum sc_status sc_moe_prepare(struct sc_prepare *prepare, const struct sc_moe_kind *kind);
 

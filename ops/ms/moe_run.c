@@ -5,6 +5,7 @@
 
 #include "ops/ms/moe.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 enum { TILE = 256 }; /* elements that an activation takes at a time */
@@ -24,13 +25,6 @@ static size_t align64(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += align64(bytes);
-    return at;
-}
-
 /* A bias as floats. */
 static size_t worker_bytes(const struct sc_moe *moe)
 {
@@ -44,18 +38,20 @@ static struct rooms cut_rooms(const struct sc_moe *moe, char *base)
     const struct sc_moe_sizes *s = &moe->sizes;
     const size_t choices = (size_t)(s->rows * moe->params->k), rows = (size_t)s->rows * sizeof(float);
     struct rooms r = {0};
-    r.routes.experts = take(base, &r.bytes, choices * sizeof(int32_t));
-    r.routes.weights = take(base, &r.bytes, choices * sizeof(float));
-    r.routes.order = take(base, &r.bytes, choices * sizeof(int32_t));
-    r.routes.first = take(base, &r.bytes, (size_t)(s->experts + 1) * sizeof(int32_t));
-    r.route = take(base, &r.bytes, sc_moe_route_bytes(moe));
-    r.x = take(base, &r.bytes, rows * (size_t)s->hidden);
-    r.gates = take(base, &r.bytes, rows * (size_t)s->N[SC_MOE_FC1]);
-    r.factors = take(base, &r.bytes, s->has[SC_MOE_FC3] ? rows * (size_t)s->inter : 0);
-    r.middle = take(base, &r.bytes, rows * (size_t)s->inter);
-    r.out = take(base, &r.bytes, rows * (size_t)s->hidden);
-    r.sums = moe->type == SC_F32 ? moe->y : take(base, &r.bytes, rows * (size_t)s->hidden);
-    r.workers = take(base, &r.bytes, worker_bytes(moe) * (size_t)sc_team_size(moe->team));
+    struct sc_room room = {.at = base};
+    r.routes.experts = sc_room_bytes(&room, choices * sizeof(int32_t));
+    r.routes.weights = sc_room_bytes(&room, choices * sizeof(float));
+    r.routes.order = sc_room_bytes(&room, choices * sizeof(int32_t));
+    r.routes.first = sc_room_bytes(&room, (size_t)(s->experts + 1) * sizeof(int32_t));
+    r.route = sc_room_bytes(&room, sc_moe_route_bytes(moe));
+    r.x = sc_room_bytes(&room, rows * (size_t)s->hidden);
+    r.gates = sc_room_bytes(&room, rows * (size_t)s->N[SC_MOE_FC1]);
+    r.factors = sc_room_bytes(&room, s->has[SC_MOE_FC3] ? rows * (size_t)s->inter : 0);
+    r.middle = sc_room_bytes(&room, rows * (size_t)s->inter);
+    r.out = sc_room_bytes(&room, rows * (size_t)s->hidden);
+    r.sums = moe->type == SC_F32 ? moe->y : sc_room_bytes(&room, rows * (size_t)s->hidden);
+    r.workers = sc_room_bytes(&room, worker_bytes(moe) * (size_t)sc_team_size(moe->team));
+    r.bytes = room.used;
     return r;
 }
 
@@ -236,4 +232,22 @@ void sc_moe_run(const struct sc_moe *moe, void *scratch)
         struct job job = {moe, &rooms, 0, NULL};
         sc_team_for(moe->team, s->rows, round_part, &job);
     }
+}
+
+struct sc_moe sc_moe_open(const struct sc_call *call, const struct sc_moe_kind *kind)
+{
+    const struct sc_tensor *x = sc_call_in(call, 0);
+    struct sc_moe moe = {.params = call->params,
+        .sizes = sc_moe_call_sizes(call, call->params, kind),
+        .kernels = call->kernels,
+        .team = call->team,
+        .type = x->type,
+        .x = x->data,
+        .router = sc_call_in(call, 1)->data,
+        .y = sc_call_out(call, 0)->data};
+    for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
+        const struct sc_tensor *bias = sc_call_in(call, kind->ports[layer].bias);
+        moe.bias[layer] = bias ? bias->data : NULL;
+    }
+    return moe;
 }

@@ -7,6 +7,7 @@
 #include "ops/ms/cached.h"
 #include "ops/ms/multi_head.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 /* Scratch. Parts that are not needed are NULL. */
@@ -20,13 +21,6 @@ struct rooms {
     size_t bytes;
 };
 
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += (bytes + 63) / 64 * 64;
-    return at;
-}
-
 static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_sizes *s, char *base)
 {
     const struct sc_mha_params *p = call->params;
@@ -37,20 +31,22 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_si
     const struct sc_added added = sc_mha_added(call, s);
     const int64_t widest = s->width > s->v_width ? s->width : s->v_width;
     struct rooms r = {0};
-    r.start = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
-    r.length = take(base, &r.bytes, (size_t)s->batch * sizeof(int64_t));
-    r.q = biased ? take(base, &r.bytes, head * (size_t)(s->n * s->width) * bytes) : NULL;
-    r.k = biased && !kept ? take(base, &r.bytes, rows * (size_t)s->width * bytes) : NULL;
-    r.v = biased && !kept ? take(base, &r.bytes, rows * (size_t)s->v_width * bytes) : NULL;
-    r.added = take(base, &r.bytes, sc_added_bytes(&added));
-    r.rows = take(base, &r.bytes, 2 * (size_t)widest * sizeof(float));
+    struct sc_room room = {.at = base};
+    r.start = sc_room_bytes(&room, (size_t)s->batch * sizeof(int64_t));
+    r.length = sc_room_bytes(&room, (size_t)s->batch * sizeof(int64_t));
+    r.q = biased ? sc_room_bytes(&room, head * (size_t)(s->n * s->width) * bytes) : NULL;
+    r.k = biased && !kept ? sc_room_bytes(&room, rows * (size_t)s->width * bytes) : NULL;
+    r.v = biased && !kept ? sc_room_bytes(&room, rows * (size_t)s->v_width * bytes) : NULL;
+    r.added = sc_room_bytes(&room, sc_added_bytes(&added));
+    r.rows = sc_room_bytes(&room, 2 * (size_t)widest * sizeof(float));
     if (joins && !sc_call_out(call, 1)) {
-        r.present_k = take(base, &r.bytes, head * (size_t)(s->total * s->width) * bytes);
+        r.present_k = sc_room_bytes(&room, head * (size_t)(s->total * s->width) * bytes);
     }
     if (joins && !sc_call_out(call, 2)) {
-        r.present_v = take(base, &r.bytes, head * (size_t)(s->total * s->v_width) * bytes);
+        r.present_v = sc_room_bytes(&room, head * (size_t)(s->total * s->v_width) * bytes);
     }
-    r.rest = take(base, &r.bytes, 0);
+    r.rest = sc_room_bytes(&room, 0);
+    r.bytes = room.used;
     return r;
 }
 

@@ -223,21 +223,11 @@ static void multiply(void *arg, int64_t expert, enum sc_moe_layer layer, int64_t
 static struct job open_job(const struct sc_call *call)
 {
     const struct sc_moe_params *p = call->params;
-    const struct sc_tensor *x = sc_call_in(call, 0), *weights = sc_call_in(call, ROUTER_WEIGHTS);
-    struct job job = {.call = call,
-        .moe = {.params = p,
-            .sizes = sc_moe_call_sizes(call, p, &kind),
-            .kernels = call->kernels,
-            .team = call->team,
-            .type = x->type,
-            .x = x->data,
-            .router = sc_call_in(call, 1)->data,
-            .weights = weights ? weights->data : NULL,
-            .y = sc_call_out(call, 0)->data,
-            .multiply = multiply}};
+    const struct sc_tensor *weights = sc_call_in(call, ROUTER_WEIGHTS);
+    struct job job = {.call = call, .moe = sc_moe_open(call, &kind)};
+    job.moe.weights = weights ? weights->data : NULL;
+    job.moe.multiply = multiply;
     for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
-        const struct sc_tensor *bias = sc_call_in(call, kind.ports[layer].bias);
-        job.moe.bias[layer] = bias ? bias->data : NULL;
         if (job.moe.sizes.has[layer]) {
             const struct sc_nbits nbits = describe(&job, 0, layer);
             const size_t bytes =

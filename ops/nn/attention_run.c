@@ -6,6 +6,7 @@
 
 #include "ops/nn/attention_op.h"
 #include "ops/nn/cache.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
@@ -20,19 +21,6 @@ struct rooms {
     void *present_k, *present_v; /* where the concatenation goes when nobody asked for it; NULL: nowhere */
     void *kernel;
 };
-
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
-/* The next part of the scratch; NULL when only sizes are asked for. */
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += align64(bytes);
-    return at;
-}
 
 static int64_t present_bytes(const struct sc_attention_sizes *s, int64_t width, enum sc_type type)
 {
@@ -54,27 +42,27 @@ static size_t cut_rooms(const struct sc_call *call, const struct sc_attention_si
     const size_t batch = (size_t)s->batch;
     const bool dense = !s->past_resident && !s->kv_resident;
     const bool joins = dense && SC_ATTENTION_PAST_K < call->n_in && call->in[SC_ATTENTION_PAST_K];
-    size_t total = 0;
+    struct sc_room room = {.at = base};
     memset(r, 0, sizeof(*r));
-    r->keys = take(base, &total, batch * sizeof(*r->keys));
-    r->values = take(base, &total, batch * sizeof(*r->values));
-    r->offset = take(base, &total, batch * sizeof(*r->offset));
+    r->keys = sc_room_bytes(&room, batch * sizeof(*r->keys));
+    r->values = sc_room_bytes(&room, batch * sizeof(*r->values));
+    r->offset = sc_room_bytes(&room, batch * sizeof(*r->offset));
     if (dense) {
         r->pages_per_row = (s->total + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
-        r->pages = take(base, &total, 2 * batch * (size_t)r->pages_per_row * sizeof(*r->pages));
+        r->pages = sc_room_bytes(&room, 2 * batch * (size_t)r->pages_per_row * sizeof(*r->pages));
     }
     if (joins && !sc_call_out(call, SC_ATTENTION_PRESENT_K)) {
-        r->present_k = take(base, &total, (size_t)present_bytes(s, s->qk_width, type));
+        r->present_k = sc_room_bytes(&room, (size_t)present_bytes(s, s->qk_width, type));
     }
     if (joins && !sc_call_out(call, SC_ATTENTION_PRESENT_V)) {
-        r->present_v = take(base, &total, (size_t)present_bytes(s, s->v_width, v_type));
+        r->present_v = sc_room_bytes(&room, (size_t)present_bytes(s, s->v_width, v_type));
     }
     if (mask && mask->type != SC_BOOL && mask->type != type) {
-        r->bias = take(base, &total, (size_t)sc_tensor_count(mask) * sc_type_bytes(type));
-        r->raw_bias = take(base, &total, (size_t)sc_tensor_count(mask) * sc_type_bytes(mask->type));
+        r->bias = sc_room_bytes(&room, (size_t)sc_tensor_count(mask) * sc_type_bytes(type));
+        r->raw_bias = sc_room_bytes(&room, (size_t)sc_tensor_count(mask) * sc_type_bytes(mask->type));
     }
-    r->kernel = take(base, &total, 0);
-    return total;
+    r->kernel = sc_room_bytes(&room, 0);
+    return room.used;
 }
 
 /* Strides over (batch, head, row, column) of a 3-D or 4-D tensor. */

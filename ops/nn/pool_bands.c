@@ -8,7 +8,7 @@
 
 #include "ops/infer.h"
 #include "ops/nn/pool.h"
-#include "ops/nn/room.h"
+#include "ops/room.h"
 #include "ops/tile.h"
 #include "tensor/convert.h"
 

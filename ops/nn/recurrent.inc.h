@@ -25,22 +25,24 @@ static struct OF(rooms) OF(cut_rooms)(const struct sc_call *call, const struct s
     const size_t f = sizeof(T);
     const size_t state = (size_t)(s->batch * s->hidden) * f;
     struct OF(rooms) r = {0};
-    r.x = take(base, &r.bytes, (size_t)(rows * s->input) * f);
-    r.weights = take(base, &r.bytes, (size_t)(gates * wide) * f);
-    r.bias = take(base, &r.bytes, (size_t)(2 * gates) * f);
-    r.peep = take(base, &r.bytes, (size_t)(3 * s->hidden) * f);
-    r.packed_w = take(base, &r.bytes, OF(packed_bytes)(s->input, gates));
-    r.packed_r = take(base, &r.bytes, OF(packed_bytes)(s->hidden, gates));
-    r.packed_last = take(base, &r.bytes, OF(packed_bytes)(s->hidden, s->hidden));
-    r.xw = take(base, &r.bytes, (size_t)(rows * gates) * f);
-    r.hr = take(base, &r.bytes, (size_t)(s->batch * gates) * f);
-    r.last = take(base, &r.bytes, state);
-    r.h = take(base, &r.bytes, state);
-    r.c = take(base, &r.bytes, state);
-    r.reset = take(base, &r.bytes, state);
+    struct sc_room room = {.at = base};
+    r.x = sc_room_bytes(&room, (size_t)(rows * s->input) * f);
+    r.weights = sc_room_bytes(&room, (size_t)(gates * wide) * f);
+    r.bias = sc_room_bytes(&room, (size_t)(2 * gates) * f);
+    r.peep = sc_room_bytes(&room, (size_t)(3 * s->hidden) * f);
+    r.packed_w = sc_room_bytes(&room, OF(packed_bytes)(s->input, gates));
+    r.packed_r = sc_room_bytes(&room, OF(packed_bytes)(s->hidden, gates));
+    r.packed_last = sc_room_bytes(&room, OF(packed_bytes)(s->hidden, s->hidden));
+    r.xw = sc_room_bytes(&room, (size_t)(rows * gates) * f);
+    r.hr = sc_room_bytes(&room, (size_t)(s->batch * gates) * f);
+    r.last = sc_room_bytes(&room, state);
+    r.h = sc_room_bytes(&room, state);
+    r.c = sc_room_bytes(&room, state);
+    r.reset = sc_room_bytes(&room, state);
     const int workers = sc_team_size(call->team);
-    r.gemm = take(base, &r.bytes,
+    r.gemm = sc_room_bytes(&room,
         OF(product_bytes)(rows, gates, s->input, workers) + OF(product_bytes)(s->batch, gates, s->hidden, workers));
+    r.bytes = room.used;
     return r;
 }
 

@@ -6,20 +6,9 @@
 
 #include "ops/kernels/gemm.h"
 #include "ops/nn/recurrent.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
-
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
-static void *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += align64(bytes);
-    return at;
-}
 
 static struct sc_recurrent_sizes sizes_of(const struct sc_call *call)
 {

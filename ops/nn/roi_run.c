@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/nn/roi.h"
-#include "ops/nn/room.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 

@@ -3,7 +3,7 @@
 #ifndef SC_OPS_NN_SAMPLE_POINT_H
 #define SC_OPS_NN_SAMPLE_POINT_H
 
-#include "ops/nn/room.h"
+#include "ops/room.h"
 #include "ops/op.h"
 
 #define SC_MAX_TAPS 1024

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/quant/nbits.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 enum { PANEL = SC_NBITS_PANEL, ROWS = 64 /* that are put together */ };
@@ -20,21 +21,16 @@ static int64_t length_of(const struct sc_blocks *b)
     return b->blocks * b->block;
 }
 
-static char *take(char *base, size_t *total, size_t bytes)
-{
-    char *at = base ? base + *total : NULL;
-    *total += (bytes + 63) / 64 * 64;
-    return at;
-}
-
 static struct rooms cut_rooms(const struct sc_nbits *nbits, char *base)
 {
     const struct sc_blocks *b = &nbits->blocks;
     struct rooms r = {0};
-    r.a = (int8_t *)take(base, &r.bytes, (size_t)(nbits->M * length_of(b)));
-    r.a_scales = (float *)(void *)take(base, &r.bytes, (size_t)(nbits->M * b->blocks) * sizeof(float));
-    r.a_sums = (int32_t *)(void *)take(base, &r.bytes, (size_t)(nbits->M * b->blocks) * sizeof(int32_t));
-    r.workers = take(base, &r.bytes, 0);
+    struct sc_room room = {.at = base};
+    r.a = sc_room_bytes(&room, (size_t)(nbits->M * length_of(b)));
+    r.a_scales = sc_room_bytes(&room, (size_t)(nbits->M * b->blocks) * sizeof(float));
+    r.a_sums = sc_room_bytes(&room, (size_t)(nbits->M * b->blocks) * sizeof(int32_t));
+    r.workers = sc_room_bytes(&room, 0);
+    r.bytes = room.used;
     return r;
 }
 
