@@ -114,6 +114,7 @@
     {"com.microsoft", "BiasGelu"},
     {"com.microsoft", "CausalConvWithState"},
     {"com.microsoft", "FastGelu"},
+    {"com.microsoft", "FusedMatMul"},
     {"com.microsoft", "Gelu"},
     {"com.microsoft", "GroupQueryAttention"},
     {"com.microsoft", "MatMulNBits"},
