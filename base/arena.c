@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Blocks come zeroed from calloc; only bytes that were given out before a reset are cleared again, so that big fresh
- * allocations touch no page. Large blocks ask for huge pages: weights live here. */
+ * allocations touch no page. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 
-enum { SMALL_ALIGN = 16, BIG_ALIGN = 64, FIRST_BLOCK = 16 << 10, LARGEST_STEP = 8 << 20, HUGE_FROM = 4 << 20 };
+enum { SMALL_ALIGN = 16, BIG_ALIGN = 64, FIRST_BLOCK = 16 << 10, LARGEST_STEP = 8 << 20 };
 
 struct sc_arena_block {
     struct sc_arena_block *older;
@@ -37,9 +36,6 @@ static struct sc_arena_block *block_create(size_t capacity)
     struct sc_arena_block *const block = calloc(1, head + capacity);
     if (block == NULL) {
         return NULL;
-    }
-    if (capacity >= HUGE_FROM) {
-        sc_memory_prefer_huge(block, head + capacity);
     }
     unsigned char *const after = (unsigned char *)(block + 1);
     block->data = after + (BIG_ALIGN - (uintptr_t)after % BIG_ALIGN) % BIG_ALIGN;

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "exec/recipe.h"
 #include "exec/step.h"
 
 #define MUCH_BYTES (1 << 20) /* less is read or packed in a moment */
+#define HUGE_FROM_BYTES (2 << 20) /* of packed weights, which are read over and over: a page of x86 that is huge */
 
 static void drop_pages(const struct sc_program *program, const struct sc_weight *weight)
 {
@@ -190,6 +192,9 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
     if (!step->packed) {
         return SC_NO_MEMORY;
+    }
+    if (step->packed_bytes >= HUGE_FROM_BYTES) {
+        sc_memory_prefer_huge(step->packed, step->packed_bytes);
     }
     program->own_bytes += (int64_t)step->packed_bytes;
     for (int i = 0; i < step->n_in; i++) {

@@ -104,12 +104,13 @@ static void normal_numbers_are_normal_and_apart(void **state)
     sc_random_normals(&key, 0, N, x);
     for (int i = 0; i + 1 < N; i++) {
         double power = 1;
-        for (int k = 0; k < 5; k++, power *= x[i]) {
+        for (int k = 0; k < 5; k++) {
             powers[k] += power / N;
+            power *= x[i];
         }
         within += fabs(x[i]) < 1;
-        pairs[i % 2] += x[i] * x[i + 1] / (N / 2);
-        squares[i % 2] += (x[i] * x[i] - 1) * (x[i + 1] * x[i + 1] - 1) / (N / 2);
+        pairs[i % 2] += 2 * x[i] * x[i + 1] / N;
+        squares[i % 2] += 2 * (x[i] * x[i] - 1) * (x[i + 1] * x[i + 1] - 1) / N;
     }
     assert_true(fabs(powers[1]) < 5 * sqrt(1.0 / N));
     assert_true(fabs(powers[2] - 1) < 5 * sqrt(2.0 / N));
