@@ -286,6 +286,9 @@ void sc_convert(enum sc_type from_type, const void *from, enum sc_type to_type, 
 {
     assert(sc_convertible(from_type) && sc_convertible(to_type));
     const size_t from_bytes = sc_type_bytes(from_type), to_bytes = sc_type_bytes(to_type);
+    if (n == 0) {
+        return; /* no elements may lie nowhere */
+    }
     if (from_type == to_type) {
         memmove(to, from, (size_t)n * to_bytes);
         return;
