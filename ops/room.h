@@ -12,10 +12,16 @@ struct sc_room {
     size_t used;
 };
 
+/* What a piece of so many bytes takes. */
+static inline size_t sc_room_round(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 static inline void *sc_room_bytes(struct sc_room *room, size_t bytes)
 {
     void *piece = room->at ? room->at + room->used : NULL;
-    room->used += (bytes + 63) / 64 * 64;
+    room->used += sc_room_round(bytes);
     return piece;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/infer.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
@@ -98,7 +99,7 @@ static struct size size_of(const struct sc_added *a)
 
 static size_t row_bytes(const struct sc_added *a)
 {
-    return ((size_t)a->total * sizeof(float) + 63) / 64 * 64;
+    return sc_room_round((size_t)a->total * sizeof(float));
 }
 
 size_t sc_added_bytes(const struct sc_added *a)

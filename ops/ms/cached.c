@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "ops/nn/cache.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
-
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 static int64_t pages_of(int64_t rows)
 {
@@ -26,8 +22,8 @@ static int64_t dense_room(const struct sc_cached_attention *c)
 size_t sc_cached_scratch_bytes(const struct sc_cached_attention *cached, int64_t max_length, int n_workers)
 {
     const size_t batch = (size_t)cached->attention.batch;
-    return align64(2 * batch * sizeof(struct sc_state_view)) +
-        align64(2 * batch * (size_t)pages_of(dense_room(cached)) * sizeof(void *)) +
+    return sc_room_round(2 * batch * sizeof(struct sc_state_view)) +
+        sc_room_round(2 * batch * (size_t)pages_of(dense_room(cached)) * sizeof(void *)) +
         sc_attention_scratch_bytes(&cached->attention, max_length, n_workers);
 }
 
@@ -97,8 +93,8 @@ void sc_cached_run(
     struct sc_attention a = cached->attention;
     const int64_t n_pages = pages_of(dense_room(cached));
     struct sc_state_view *views = scratch;
-    void **pages = (void *)((char *)scratch + align64(2 * (size_t)a.batch * sizeof(*views)));
-    char *room = (char *)pages + align64(2 * (size_t)a.batch * (size_t)n_pages * sizeof(*pages));
+    void **pages = (void *)((char *)scratch + sc_room_round(2 * (size_t)a.batch * sizeof(*views)));
+    char *room = (char *)pages + sc_room_round(2 * (size_t)a.batch * (size_t)n_pages * sizeof(*pages));
     for (int64_t i = 0; i < 2 * a.batch; i++) {
         const bool key = i < a.batch;
         if (cached->state_k) {

@@ -5,6 +5,7 @@
 
 #include "ops/nn/matmul.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 enum { TILE = 4096 }; /* results that are scaled at a time */
@@ -119,7 +120,7 @@ static void open_job(const struct sc_call *call, struct job *job)
         const struct sc_tensor from = turn_tensor(&p->sides[0], &call->in[0]->u.tensor);
         sc_tensor_init(&job->a.u.tensor, from.type, from.rank, from.dims);
         job->a.u.tensor.data = call->scratch;
-        job->a_bytes = (sc_tensor_bytes(&from) + 63) / 64 * 64;
+        job->a_bytes = sc_room_round(sc_tensor_bytes(&from));
         job->call.scratch = call->scratch ? (char *)call->scratch + job->a_bytes : NULL;
     }
     job->in[0] = &job->a;

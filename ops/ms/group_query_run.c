@@ -11,11 +11,6 @@
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* Scratch: spans, rotated Q and K, present caches that nobody asked for, rooms of workers, then the attention's. */
 struct rooms {
     int64_t *start, *length;
@@ -41,8 +36,9 @@ static bool has_norms(const struct sc_call *call)
 /* A worker's: the rotation's, a head, and the norm's. */
 static size_t rotate_bytes(const struct sc_call *call, int64_t width)
 {
-    const size_t norm = has_norms(call) ? align64((size_t)width * sizeof(float)) + sc_norm_scratch_bytes(width, 1) : 0;
-    return align64(sc_rotate_room_bytes(width)) + align64(norm);
+    const size_t norm =
+        has_norms(call) ? sc_room_round((size_t)width * sizeof(float)) + sc_norm_scratch_bytes(width, 1) : 0;
+    return sc_room_round(sc_rotate_room_bytes(width)) + sc_room_round(norm);
 }
 
 static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_sizes *s, char *base)
@@ -176,7 +172,7 @@ static void turn_heads(const struct turn *job, const struct heads *h, int64_t po
     const enum sc_type type = job->c->attention.type;
     const size_t bytes = sc_type_bytes(type), head_bytes = (size_t)job->s->width * bytes;
     float *rotation = (float *)(void *)room;
-    char *head = room + align64(sc_rotate_room_bytes(job->s->width));
+    char *head = room + sc_room_round(sc_rotate_room_bytes(job->s->width));
     if (h->norm) {
         const struct sc_norm norm = {.kernels = call->kernels,
             .type = type,
@@ -187,7 +183,7 @@ static void turn_heads(const struct turn *job, const struct heads *h, int64_t po
             .y = h->to,
             .epsilon = h->epsilon,
             .scale = h->norm->data,
-            .scratch = head + align64((size_t)job->s->width * sizeof(float))};
+            .scratch = head + sc_room_round((size_t)job->s->width * sizeof(float))};
         sc_norm_run(&norm, NULL);
     }
     if (!p->rotary) {

@@ -5,6 +5,7 @@
 
 #include "ops/ms/moe.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 /* Of the sparse mixer: scores that are further below the best than twice that are out. */
@@ -18,7 +19,7 @@ struct job {
 
 static size_t row_bytes(const struct sc_moe *moe)
 {
-    return ((size_t)moe->sizes.experts * sizeof(float) + 63) / 64 * 64;
+    return sc_room_round((size_t)moe->sizes.experts * sizeof(float));
 }
 
 size_t sc_moe_route_bytes(const struct sc_moe *moe)

@@ -20,17 +20,12 @@ struct rooms {
     size_t bytes;
 };
 
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* A bias as floats. */
 static size_t worker_bytes(const struct sc_moe *moe)
 {
     const struct sc_moe_sizes *s = &moe->sizes;
     const int64_t widest = s->N[SC_MOE_FC1] > s->hidden ? s->N[SC_MOE_FC1] : s->hidden;
-    return align64((size_t)widest * sizeof(float));
+    return sc_room_round((size_t)widest * sizeof(float));
 }
 
 static struct rooms cut_rooms(const struct sc_moe *moe, char *base)

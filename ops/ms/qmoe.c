@@ -5,6 +5,7 @@
 
 #include "ops/ms/moe.h"
 #include "ops/quant/nbits.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 enum { ROUTER_WEIGHTS = 14, N_IN = 21, COLUMN_BLOCK = 32 /* a piece of a column that has one scale */ };
@@ -31,7 +32,7 @@ static size_t expert_bytes(const struct sc_moe_params *p, enum sc_type type, con
 {
     (void)type;
     const struct sc_blocks blocks = blocks_of(p, layer, s->N[layer], s->K[layer]);
-    return (sc_nbits_packed_bytes(&blocks) + 63) / 64 * 64;
+    return sc_room_round(sc_nbits_packed_bytes(&blocks));
 }
 
 static const struct sc_moe_kind kind = {
@@ -235,7 +236,7 @@ static struct job open_job(const struct sc_call *call)
             job.product_bytes = bytes > job.product_bytes ? bytes : job.product_bytes;
         }
     }
-    job.product_bytes = (job.product_bytes + 63) / 64 * 64;
+    job.product_bytes = sc_room_round(job.product_bytes);
     return job;
 }
 

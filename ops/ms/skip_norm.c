@@ -6,6 +6,7 @@
 
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 struct params {
@@ -113,20 +114,15 @@ static void find_skip(const struct sum *sum, int64_t row, const void *addends[4]
     addends[2] = bias ? bias->data : NULL;
 }
 
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* Scratch: sums when no output takes them, rows of workers, the normalisation's. */
 static size_t sums_bytes(const struct sc_call *call, int output, int64_t count, enum sc_type type)
 {
-    return sc_call_out(call, output) ? 0 : align64((size_t)count * sc_type_bytes(type));
+    return sc_call_out(call, output) ? 0 : sc_room_round((size_t)count * sc_type_bytes(type));
 }
 
 static size_t rooms_bytes(const struct sc_call *call, int64_t n)
 {
-    return align64((size_t)n * 2 * sizeof(float) * (size_t)sc_team_size(call->team));
+    return sc_room_round((size_t)n * 2 * sizeof(float) * (size_t)sc_team_size(call->team));
 }
 
 static void sum_and_norm(const struct sc_call *call, struct sum *sum, int sum_output, const struct sc_tensor *scale,

@@ -5,13 +5,9 @@
 #include <string.h>
 
 #include "ops/infer.h"
+#include "ops/room.h"
 
 enum { BAND_ELEMENTS = 4096 }; /* results of a band: it stays in the caches */
-
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 bool sc_band_open(const struct sc_window *w, struct sc_band *b)
 {
@@ -38,9 +34,9 @@ bool sc_band_open(const struct sc_window *w, struct sc_band *b)
         b->phase[d] = size[d] + (b->kernel[d] - 1) * b->dilation[d] / b->stride[d];
     }
     b->planes = BAND_ELEMENTS / (b->rows * b->out[1] + 64) + 1;
-    b->copy_bytes = align64((size_t)(b->stride[0] * b->stride[1] * b->phase[0] * b->phase[1]) * sizeof(float));
-    b->result_bytes = align64((size_t)(b->rows * b->phase[1]) * sizeof(float));
-    b->offsets_bytes = align64((size_t)b->taps * sizeof(int64_t));
+    b->copy_bytes = sc_room_round((size_t)(b->stride[0] * b->stride[1] * b->phase[0] * b->phase[1]) * sizeof(float));
+    b->result_bytes = sc_room_round((size_t)(b->rows * b->phase[1]) * sizeof(float));
+    b->offsets_bytes = sc_room_round((size_t)b->taps * sizeof(int64_t));
     return true;
 }
 

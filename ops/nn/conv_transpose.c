@@ -7,6 +7,7 @@
 #include "ops/kernels/gemm.h"
 #include "ops/nn/product.h"
 #include "ops/nn/window.h"
+#include "ops/room.h"
 #include "tensor/convert.h"
 
 enum { RUN_ELEMENTS = 1 << 16 };
@@ -169,11 +170,6 @@ struct job {
     size_t sums_bytes, rows_bytes, result_bytes, product_bytes; /* per worker */
 };
 
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 static void open_job(const struct sc_call *call, struct job *job)
 {
     const struct params *p = call->params;
@@ -202,10 +198,10 @@ static void open_job(const struct sc_call *call, struct job *job)
     }
     const size_t bytes = sc_type_bytes(job->x->type);
     job->narrow = bytes == 2;
-    job->sums_bytes = job->narrow ? align64((size_t)(job->maps * job->out_count) * sizeof(float)) : 0;
-    job->rows_bytes = align64((size_t)(job->run * job->K) * bytes);
-    job->result_bytes = align64((size_t)(job->run * job->N) * (bytes + (job->narrow ? sizeof(float) : 0)));
-    job->product_bytes = align64(sc_product_scratch_bytes(job->way, job->x->type, job->run, job->N, job->K, 1));
+    job->sums_bytes = job->narrow ? sc_room_round((size_t)(job->maps * job->out_count) * sizeof(float)) : 0;
+    job->rows_bytes = sc_room_round((size_t)(job->run * job->K) * bytes);
+    job->result_bytes = sc_room_round((size_t)(job->run * job->N) * (bytes + (job->narrow ? sizeof(float) : 0)));
+    job->product_bytes = sc_room_round(sc_product_scratch_bytes(job->way, job->x->type, job->run, job->N, job->K, 1));
 }
 
 static size_t worker_bytes(const struct job *job)

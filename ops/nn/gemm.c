@@ -7,6 +7,7 @@
 #include "ops/kernels/gemm.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/product.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 struct params {
@@ -119,14 +120,9 @@ struct job {
     int64_t rows_per_part;
 };
 
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 static size_t row_bytes(int64_t N)
 {
-    return 2 * align64((size_t)N * sizeof(float));
+    return 2 * sc_room_round((size_t)N * sizeof(float));
 }
 
 static void open_job(const struct sc_call *call, struct job *job)
@@ -152,8 +148,8 @@ static void open_job(const struct sc_call *call, struct job *job)
     if (product->way == SC_PRODUCT_PLAIN) { /* the type may have been unknown when it was chosen */
         product->way = sc_product_choose(a->type, false, false, -1, -1);
     }
-    job->a_bytes = p->trans_a ? align64((size_t)(product->M * product->K) * sc_type_bytes(a->type)) : 0;
-    job->product_bytes = align64(
+    job->a_bytes = p->trans_a ? sc_room_round((size_t)(product->M * product->K) * sc_type_bytes(a->type)) : 0;
+    job->product_bytes = sc_room_round(
         sc_product_scratch_bytes(product->way, a->type, product->M, product->N, product->K, sc_team_size(call->team)));
     job->rows_per_part = sc_parts(1 << 14, product->N > 0 ? product->N : 1);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/kernels/gemm.h"
+#include "ops/room.h"
 
 /* Unsigned, so that sums wrap. */
 static void plain_row(void *arg, int64_t row, int worker)
@@ -39,21 +40,17 @@ enum sc_product_way sc_product_choose(enum sc_type type, bool constant, bool bla
     return constant && K >= 0 && N >= 0 ? SC_PRODUCT_PACKED : SC_PRODUCT_PACK;
 }
 
-static size_t align64(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 size_t sc_product_scratch_bytes(
     enum sc_product_way way, enum sc_type type, int64_t M, int64_t N, int64_t K, int n_workers)
 {
     switch (way) {
     case SC_PRODUCT_PACKED:
-        return align64(sc_gemm_scratch_bytes(type, M, N, K, n_workers));
+        return sc_room_round(sc_gemm_scratch_bytes(type, M, N, K, n_workers));
     case SC_PRODUCT_PACK:
-        return align64(sc_gemm_packed_bytes(type, K, N)) + align64(sc_gemm_scratch_bytes(type, M, N, K, n_workers));
+        return sc_room_round(sc_gemm_packed_bytes(type, K, N)) +
+            sc_room_round(sc_gemm_scratch_bytes(type, M, N, K, n_workers));
     case SC_PRODUCT_BLAS:
-        return align64((size_t)(K * N) * sc_type_bytes(type)); /* for a B whose strides BLAS cannot take */
+        return sc_room_round((size_t)(K * N) * sc_type_bytes(type)); /* for a B whose strides BLAS cannot take */
     case SC_PRODUCT_PLAIN:
         break;
     }
@@ -72,7 +69,7 @@ static void run_own(const struct sc_product *p, const struct sc_kernels *kernels
             .column_stride = p->b_column_stride};
         sc_gemm_pack(kernels, team, &b, scratch);
         packed = scratch;
-        scratch += align64(sc_gemm_packed_bytes(p->type, p->K, p->N));
+        scratch += sc_room_round(sc_gemm_packed_bytes(p->type, p->K, p->N));
     }
     const struct sc_gemm gemm = {.type = p->type,
         .M = p->M,
