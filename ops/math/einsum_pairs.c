@@ -8,6 +8,7 @@
 #include "ops/nn/matmul.h"
 #include "ops/nn/product.h"
 #include "ops/shape/shape.h"
+#include "ops/room.h"
 #include "tensor/convert.h"
 
 enum { LANES = 8, PART_PRODUCTS = 1 << 16, FEW = 8, MOST_TIMES = 16, ALWAYS = 1 << 20 };
@@ -54,7 +55,7 @@ static void *take(struct run *run, int64_t count)
     char *base = run->call->scratch;
     void *at = base ? base + run->used : NULL;
     run->fits = run->fits && count <= run->most;
-    run->used += run->fits ? ((size_t)count * run->bytes + 63) / 64 * 64 : 0;
+    run->used += run->fits ? sc_room_round((size_t)count * run->bytes) : 0;
     return at;
 }
 
@@ -287,7 +288,7 @@ static void multiply(
         call.scratch = (char *)run->call->scratch + run->used;
         sc_matmul_run(&call);
     }
-    run->used += (bytes + 63) / 64 * 64;
+    run->used += sc_room_round(bytes);
 }
 
 static struct operand contract(struct run *run, const struct operand *a, const struct operand *b, const bool *needed)

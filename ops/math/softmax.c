@@ -7,6 +7,7 @@
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/math/types.h"
+#include "ops/room.h"
 
 enum kind { KIND_SOFTMAX, KIND_LOG_SOFTMAX, KIND_HARDMAX };
 
@@ -62,7 +63,7 @@ static void shape_of(const struct params *p, const struct sc_tensor *in, struct 
     job->step = p->flatten || in->rank == 0 ? 1 : sc_dims_product(in->dims, (int)axis + 1, in->rank);
     job->n_rows = job->length ? sc_tensor_count(in) / job->length : 0;
     job->type = in->type;
-    job->row_bytes = ((size_t)job->length * (job->type == SC_F64 ? 8 : 4) * 2 + 63) / 64 * 64;
+    job->row_bytes = sc_room_round((size_t)job->length * (job->type == SC_F64 ? 8 : 4) * 2);
 }
 
 static void softmax_f32(const struct job *job, const float *x, float *y)

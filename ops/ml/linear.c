@@ -5,6 +5,7 @@
 
 #include "ops/ml/rows.h"
 #include "ops/ml/scores.h"
+#include "ops/room.h"
 #include "tensor/convert.h"
 
 #define PART_PRODUCTS 65536
@@ -141,7 +142,7 @@ static void put_row(const struct job *job, int64_t row, double *scores)
 
 static size_t room_bytes(const struct params *p)
 {
-    return (sizeof(struct room) + ROWS * (size_t)p->n_scores * sizeof(double) + 63) / 64 * 64;
+    return sc_room_round(sizeof(struct room) + ROWS * (size_t)p->n_scores * sizeof(double));
 }
 
 static void linear_part(void *arg, int64_t part, int worker)

@@ -2,6 +2,7 @@
  * A block of rows walks one tree after the other, so that a tree stays in the cache; each row adds its votes in the order
  * of the trees. */
 #include "ops/ml/trees.h"
+#include "ops/room.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static void run_rows(const struct sc_trees *trees, const struct sc_tensor *input
 size_t sc_trees_bytes(const struct sc_trees *trees, int64_t width)
 {
     const size_t targets = (size_t)trees->n_targets, rows = SC_TREE_ROWS;
-    return (rows * ((size_t)width + targets) * sizeof(double) + rows * targets * sizeof(bool) + 63) / 64 * 64;
+    return sc_room_round(rows * ((size_t)width + targets) * sizeof(double) + rows * targets * sizeof(bool));
 }
 
 double *sc_trees_scores(

@@ -6,6 +6,7 @@
 
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
@@ -209,7 +210,7 @@ static size_t scratch_channel(const struct sc_call *call)
 {
     const struct params *p = call->params;
     const struct view view = view_of(sc_call_in(call, 0), p->spatial);
-    const size_t stats = ((size_t)view.channels * 2 * sizeof(double) + 63) / 64 * 64;
+    const size_t stats = sc_room_round((size_t)view.channels * 2 * sizeof(double));
     return stats + 2 * TILE * sizeof(float) * (size_t)sc_team_size(call->team);
 }
 
@@ -219,7 +220,7 @@ static struct job open_job(const struct sc_call *call)
     struct job job = {.call = call, .p = p, .x = sc_call_in(call, 0), .y = sc_call_out(call, 0)};
     job.view = view_of(job.x, p->spatial);
     job.stats = call->scratch;
-    job.rooms = (char *)call->scratch + ((size_t)job.view.channels * 2 * sizeof(double) + 63) / 64 * 64;
+    job.rooms = (char *)call->scratch + sc_room_round((size_t)job.view.channels * 2 * sizeof(double));
     return job;
 }
 

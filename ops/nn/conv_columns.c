@@ -6,6 +6,7 @@
 
 #include "ops/infer.h"
 #include "ops/nn/conv_ways.h"
+#include "ops/room.h"
 
 enum {
     PANEL = SC_CONV_PANEL,
@@ -45,7 +46,7 @@ static struct columns open_columns(const struct sc_conv *c)
     s.maps = clamp(sc_parts(sc_parts(maps, s.cuts), 8) * 8, 8, maps);
     s.cuts = sc_parts(maps, s.maps);
     const size_t bytes = s.direct ? 0 : (size_t)(s.panels * PANEL * c->K) * sizeof(float);
-    s.room_bytes = sc_conv_align(sizeof(int64_t)) + bytes;
+    s.room_bytes = sc_room_round(sizeof(int64_t)) + bytes;
     return s;
 }
 
@@ -85,7 +86,7 @@ static void columns_part(void *arg, int64_t part, int worker)
     const struct columns *s = arg;
     const struct sc_conv *c = s->conv;
     int64_t *held = (int64_t *)(void *)((char *)c->call->scratch + (size_t)worker * s->room_bytes);
-    float *panels = (float *)(void *)((char *)held + sc_conv_align(sizeof(*held)));
+    float *panels = (float *)(void *)((char *)held + sc_room_round(sizeof(*held)));
     const int64_t whole = part / s->cuts; /* image, group, block */
     const int64_t first = whole % s->blocks * s->panels * PANEL;
     const int64_t group = whole / s->blocks % c->groups, image = whole / s->blocks / c->groups;

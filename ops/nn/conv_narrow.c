@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/nn/conv_ways.h"
+#include "ops/room.h"
 
 enum { PART = 1 << 14 }; /* elements */
 
@@ -55,7 +56,7 @@ static void take(struct sc_conv_narrow *n, struct sc_value *value, const struct 
     memcpy(&value->u.tensor.data, &content, sizeof(content)); /* which is only read */
     if (!content) {
         value->u.tensor.data = n->given->scratch ? (char *)n->given->scratch + n->bytes : NULL;
-        n->bytes += sc_conv_align(sc_tensor_bytes(&value->u.tensor));
+        n->bytes += sc_room_round(sc_tensor_bytes(&value->u.tensor));
     }
 }
 

@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 #include "ops/kernels/gemm.h"
 #include "ops/nn/conv_ways.h"
+#include "ops/room.h"
 
 enum {
     PANEL = SC_CONV_PANEL,
@@ -52,14 +53,14 @@ static struct points open_points(const struct sc_conv *c)
     s.cuts = sc_parts(all, s.panels);
     s.panels = s.cuts > 0 ? clamp(sc_parts(sc_parts(all, s.cuts), 3) * 3, 3, all) : 1;
     s.cuts = sc_parts(all, s.panels);
-    s.windows_bytes = s.direct ? 0 : sc_conv_align((size_t)(s.rows * c->K) * sizeof(float));
-    s.result_bytes = sc_conv_align((size_t)(s.rows * s.panels * PANEL) * sizeof(float));
+    s.windows_bytes = s.direct ? 0 : sc_room_round((size_t)(s.rows * c->K) * sizeof(float));
+    s.result_bytes = sc_room_round((size_t)(s.rows * s.panels * PANEL) * sizeof(float));
     return s;
 }
 
 static size_t room_bytes(const struct points *s)
 {
-    return sc_conv_align(sizeof(int64_t)) + s->windows_bytes + s->result_bytes;
+    return sc_room_round(sizeof(int64_t)) + s->windows_bytes + s->result_bytes;
 }
 
 size_t sc_conv_points_scratch(const struct sc_conv *conv)
@@ -91,7 +92,7 @@ static void points_part(void *arg, int64_t part, int worker)
     const struct points *s = arg;
     const struct sc_conv *c = s->conv;
     int64_t *held = (int64_t *)sc_at(c->call->scratch, worker, room_bytes(s));
-    float *windows = (float *)sc_at(held, 1, sc_conv_align(sizeof(*held)));
+    float *windows = (float *)sc_at(held, 1, sc_room_round(sizeof(*held)));
     float *result = (float *)sc_at(windows, 1, s->windows_bytes);
     const int64_t whole = part / s->cuts; /* image, group, block */
     const int64_t first = whole % s->blocks * s->rows;

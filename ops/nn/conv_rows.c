@@ -8,6 +8,7 @@
 #include "ops/kernels/gemm.h"
 #include "ops/nn/conv_ways.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 
 enum { RUN_ELEMENTS = 1 << 16 }; /* of the rows of one part */
 
@@ -54,18 +55,18 @@ static struct rows open_rows(const struct sc_conv *c)
     r.packed_step = sc_gemm_packed_bytes(c->x->type, c->K, c->maps);
     if (r.way == SC_PRODUCT_PACK) { /* packed once for all parts */
         r.way = SC_PRODUCT_PACKED;
-        r.weights_bytes = sc_conv_align((size_t)c->groups * r.packed_step);
+        r.weights_bytes = sc_room_round((size_t)c->groups * r.packed_step);
         r.packed = c->call->scratch;
     }
-    r.rows_bytes = sc_conv_align((size_t)(r.run * c->K) * bytes);
-    r.result_bytes = sc_conv_align((size_t)(r.run * c->maps) * bytes);
-    r.product_bytes = sc_conv_align(sc_product_scratch_bytes(r.way, c->x->type, r.run, c->maps, c->K, 1));
+    r.rows_bytes = sc_room_round((size_t)(r.run * c->K) * bytes);
+    r.result_bytes = sc_room_round((size_t)(r.run * c->maps) * bytes);
+    r.product_bytes = sc_room_round(sc_product_scratch_bytes(r.way, c->x->type, r.run, c->maps, c->K, 1));
     return r;
 }
 
 static size_t room_bytes(const struct rows *r)
 {
-    return r->rows_bytes + r->result_bytes + r->product_bytes + sc_conv_align(2 * (size_t)r->run * sizeof(float));
+    return r->rows_bytes + r->result_bytes + r->product_bytes + sc_room_round(2 * (size_t)r->run * sizeof(float));
 }
 
 size_t sc_conv_rows_scratch(const struct sc_conv *conv)

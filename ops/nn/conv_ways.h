@@ -77,9 +77,4 @@ struct sc_conv_gather {
 
 void sc_conv_gather(const struct sc_conv_gather *gather);
 
-static inline size_t sc_conv_align(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 #endif

@@ -7,6 +7,7 @@
 #include "ops/nn/rows.h"
 #include "ops/nn/sample_point.h"
 #include "ops/nn/window.h"
+#include "ops/room.h"
 #include "ops/tile.h"
 #include "tensor/convert.h"
 

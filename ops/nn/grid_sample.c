@@ -5,6 +5,7 @@
 
 #include "ops/nn/rows.h"
 #include "ops/nn/sample_point.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/infer.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 const float *sc_norm_widen(const struct sc_kernels *kernels, enum sc_type type, const void *x, float *room, int64_t n)
@@ -172,7 +173,7 @@ size_t sc_norm_expand_bytes(const struct sc_tensor *x, int axis, const struct sc
     }
     const bool rows = per_row(x, axis, scale);
     const int64_t n = sc_dims_product(x->dims, rows ? 0 : axis, x->rank);
-    return sc_tensor_count(scale) == n ? 0 : ((size_t)n * sc_type_bytes(scale->type) + 63) / 64 * 64;
+    return sc_tensor_count(scale) == n ? 0 : sc_room_round((size_t)n * sc_type_bytes(scale->type));
 }
 
 const void *sc_norm_expand(

@@ -170,6 +170,7 @@ static int64_t order_index(const struct sc_pool *pool, int64_t offset)
 #define TYPE double
 #define NAME pool_f64
 #include "ops/nn/pool_plane.inc.h"
+#include "ops/room.h"
 
 /* A window that is the whole plane is a row. */
 static void plane_f32(const struct sc_pool *pool, const float *x, float *y, int64_t *indices, int64_t plane)
@@ -246,7 +247,7 @@ static struct sc_pool open_pool(const struct sc_call *call)
     pool.planes = sc_dims_product(pool.x->dims, 0, 2);
     sc_pool_open_bands(&pool);
     if (pool.band.taps == 0 && pool.x->type != SC_F32 && pool.x->type != SC_F64) {
-        pool.room_bytes = ((size_t)(pool.in_count + pool.out_count) * sizeof(float) + 63) / 64 * 64;
+        pool.room_bytes = sc_room_round((size_t)(pool.in_count + pool.out_count) * sizeof(float));
     }
     return pool;
 }

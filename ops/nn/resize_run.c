@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/nn/resize.h"
+#include "ops/room.h"
 #include "tensor/convert.h"
 
 /* One axis of the run at hand. */
@@ -69,8 +70,8 @@ static void measure(const struct sc_call *call, struct resize *r)
             r->room_count = count > r->room_count ? count : r->room_count;
         }
     }
-    r->list_bytes = (r->list_bytes + 63) / 64 * 64;
-    r->room_bytes = ((size_t)r->room_count * sc_type_bytes(r->type) + 63) / 64 * 64;
+    r->list_bytes = sc_room_round(r->list_bytes);
+    r->room_bytes = sc_room_round((size_t)r->room_count * sc_type_bytes(r->type));
 }
 
 size_t sc_resize_scratch(const struct sc_call *call)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Taps of an axis, and their products over all axes. */
 #include "ops/nn/sample_point.h"
+#include "ops/room.h"
 
 #include <math.h>
 

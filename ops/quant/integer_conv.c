@@ -8,6 +8,7 @@
 #include "ops/nn/conv.h"
 #include "ops/nn/conv_ways.h"
 #include "ops/quant/integer.h"
+#include "ops/room.h"
 
 enum {
     PANEL = SC_CONV_PANEL,
@@ -109,9 +110,9 @@ static void open_job(struct job *job, const struct sc_call *call, struct sc_inte
     job->taps = c->channels == 1 && c->maps <= FEW_MAPS;
     cut_work(job);
     job->weights_bytes = call->packed ? 0 : sc_bytes_rows_size(w->dims[0], c->K);
-    job->offsets_bytes = sc_conv_align((size_t)c->K * sizeof(int64_t));
-    job->planes_bytes = sc_conv_align((size_t)(x->dims[1] * job->plane) + SLACK);
-    job->panels_bytes = job->taps ? 0 : sc_conv_align((size_t)(job->panels * PANEL * job->depth));
+    job->offsets_bytes = sc_room_round((size_t)c->K * sizeof(int64_t));
+    job->planes_bytes = sc_room_round((size_t)(x->dims[1] * job->plane) + SLACK);
+    job->panels_bytes = job->taps ? 0 : sc_room_round((size_t)(job->panels * PANEL * job->depth));
     const size_t sums = (size_t)(job->panels * PANEL) * sizeof(int32_t);
     job->worker_bytes = 64 + job->panels_bytes + sums * (MAPS + 1); /* the held block, its panels and sums of columns */
     job->total = job->weights_bytes + job->offsets_bytes + job->planes_bytes +

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/quant/integer.h"
+#include "ops/room.h"
 #include "tensor/convert.h"
 
 static bool is_single(const struct sc_tensor *t)
@@ -30,13 +31,13 @@ static double scale_at(const struct sc_integer_side *side, int64_t i)
 static size_t zeros_bytes(const struct sc_integer *op)
 {
     const struct sc_tensor *zero = op->columns.zero;
-    return is_single(zero) ? 0 : ((size_t)sc_tensor_count(zero) * sizeof(int32_t) + 63) / 64 * 64;
+    return is_single(zero) ? 0 : sc_room_round((size_t)sc_tensor_count(zero) * sizeof(int32_t));
 }
 
 size_t sc_integer_bytes(const struct sc_integer *op)
 {
     const struct sc_tensor *scale = op->columns.scale;
-    return zeros_bytes(op) + (is_single(scale) ? 0 : ((size_t)sc_tensor_count(scale) * sizeof(double) + 63) / 64 * 64);
+    return zeros_bytes(op) + (is_single(scale) ? 0 : sc_room_round((size_t)sc_tensor_count(scale) * sizeof(double)));
 }
 
 void sc_integer_spread(struct sc_integer *op, void *room)
