@@ -18,6 +18,9 @@
 #define SPIN_MOST_NS 200000
 #define POLL_NS 500 /* between looks at MPI while spinning */
 #define SLEEP_PART 32
+#define SLEEP_PART_NEAR 256
+#define SLEEP_NEAR 4
+#define RHYTHM_NS 1000000 /* shorter waits tell nothing of the next long one */
 #define SLEEP_LEAST_NS 1000
 #define SLEEP_MOST_NS 1000000
 #define SLEEP_BELL_NS 50000000 /* where a bell wakes: now and then, to show that this rank lives */
@@ -170,10 +173,19 @@ static bool rang(const struct sc_world *world, int64_t until_ns)
 }
 
 /* Without a bell a sleep is a small part of the time waited so far: a wait gets at most that much longer, and a long one
- * costs little. */
+ * costs little. Around the moment at which the last long wait ended it is smaller: the steps of a text take equally long,
+ * and what is waited for comes about then. */
+static int64_t sleep_for(const struct sc_world *world, int64_t waited_ns)
+{
+    const int64_t off_ns = llabs(world->rhythm_ns - waited_ns) / SLEEP_NEAR, near_ns = waited_ns / SLEEP_PART_NEAR;
+    const int64_t ns = off_ns > near_ns ? off_ns : near_ns, part_ns = waited_ns / SLEEP_PART;
+    const int64_t most_ns = part_ns < SLEEP_MOST_NS ? part_ns : SLEEP_MOST_NS;
+    return ns < most_ns ? ns : most_ns;
+}
+
 static void wait_long(struct sc_world *world, int64_t waited_ns, bool bell_tells_all)
 {
-    int64_t ns = waited_ns / SLEEP_PART < SLEEP_MOST_NS ? waited_ns / SLEEP_PART : SLEEP_MOST_NS;
+    const int64_t ns = sleep_for(world, waited_ns);
     if (ns < SLEEP_LEAST_NS) {
         (void)sched_yield(); /* ranks that share a core get it first */
     } else if (!world->node) {
@@ -202,6 +214,7 @@ static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tell
     const int64_t now_ns = sc_clock_ns();
     if (idle_calls == 0) {
         world->idle_since_ns = now_ns;
+        world->rhythm_ns = world->waited_ns > RHYTHM_NS ? world->waited_ns : world->rhythm_ns;
         world->spin_until_ns = now_ns + spin_for(world);
     }
     const int64_t spin_until_ns = world->spin_until_ns;

@@ -20,6 +20,7 @@ struct sc_world {
     uint32_t bell; /* as it was when the last pause ended: what came before has been looked for since */
     int64_t idle_since_ns, spin_until_ns; /* of this wait */
     int64_t waited_ns; /* by the last pause: so long did this wait take, or the one before */
+    int64_t rhythm_ns; /* of the last long wait */
     int64_t spin_ns; /* at least so long does a wait spin; 0: never */
 
     struct sc_pulse *pulse; /* NULL: nobody watches */
