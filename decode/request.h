@@ -41,6 +41,7 @@ struct sc_request {
     int slot; /* that holds its text, until another request takes it */
     int64_t n_shared; /* positions of the prompt that were there already */
     int64_t added_ns, begun_ns, first_ns, ended_ns; /* begun: its first chunk was sent; first: its first token came */
+    int64_t encoded_ns; /* its source had been read by all stages; 0: there is no encoder */
 
     /* the schedule's alone */
     struct sc_request *next;

@@ -87,7 +87,7 @@ enum sc_status sc_schedule_add(struct sc_schedule *schedule, struct sc_request *
     request->done = request->tried = false;
     request->stop = SC_STOP_LENGTH;
     request->n_made = request->n_shared = 0;
-    request->begun_ns = request->first_ns = request->ended_ns = 0;
+    request->begun_ns = request->encoded_ns = request->first_ns = request->ended_ns = 0;
     request->added_ns = sc_clock_ns();
     enqueue(schedule, request);
     schedule->n_open++;
@@ -421,6 +421,9 @@ static void take_row(struct sc_schedule *schedule, const struct sc_flight *fligh
     const struct sc_request *request = lane->request;
     const int64_t end = flight->ends[r];
     lane->alone = false;
+    if (request && flight->encodes) {
+        lane->request->encoded_ns = sc_clock_ns();
+    }
     if (!request || end < request->n_prompt || flight->encodes) {
         return; /* cancelled, or more of its prompt is to come */
     }

@@ -32,6 +32,18 @@ bool sc_source_feeds_know(const char *name)
     return strncmp(name, SC_UNION_ENCODER, sizeof SC_UNION_ENCODER - 1) == 0;
 }
 
+bool sc_source_is_read(const struct sc_graph *graph, bool *hears)
+{
+    bool any = false;
+    *hears = false;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const char *name = graph->values[graph->inputs[i]].name;
+        any |= sc_source_feeds_know(name);
+        *hears |= strcmp(name, SC_UNION_ENCODER "input_features") == 0;
+    }
+    return any;
+}
+
 static enum sc_status find_feed(const struct sc_graph_value *value, enum source_feed *feed)
 {
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
@@ -101,11 +113,8 @@ static enum sc_status make(struct sc_source_feeds *feeds)
 
 enum sc_status sc_source_feeds_create(const struct sc_graph *graph, int64_t most, struct sc_source_feeds **out)
 {
-    bool any = false;
-    for (int i = 0; i < graph->n_inputs; i++) {
-        any |= sc_source_feeds_know(graph->values[graph->inputs[i]].name);
-    }
-    if (!any) {
+    bool hears;
+    if (!sc_source_is_read(graph, &hears)) {
         return SC_OK;
     }
     struct sc_source_feeds *feeds = calloc(1, sizeof *feeds);

@@ -19,6 +19,9 @@ void sc_source_feeds_free(struct sc_source_feeds *feeds); /* safe on NULL */
 bool sc_source_feeds_know(const char *name);
 bool sc_source_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input);
 
+/* Whether a graph has an encoder. *hears: it reads features of sound. */
+bool sc_source_is_read(const struct sc_graph *graph, bool *hears);
+
 /* What it reads: false: tokens; true: features, of so many bands and frames, where the model says (else -1). */
 bool sc_source_feeds_features(const struct sc_source_feeds *feeds, int64_t *bands, int64_t *frames);
 

@@ -14,7 +14,8 @@
 /* A text of a run. */
 struct text {
     struct sc_request request;
-    int64_t *tokens; /* [context] */
+    int64_t *tokens; /* [context]; an encoder reads of them too */
+    struct sc_tensor features; /* [n_bands, n_source], for an encoder that hears */
     int64_t *times_ns; /* [context]: when each token came */
     int64_t n_times;
 };
@@ -29,7 +30,7 @@ struct runner {
 
 int64_t sc_bench_text_context(const struct sc_bench_text *bench)
 {
-    const int64_t prompt = bench->n_prompt > 1 ? bench->n_prompt : 1;
+    const int64_t prompt = bench->n_prompt > 1 && !bench->hears ? bench->n_prompt : 1;
     const int64_t batch = bench->most_texts > 1 ? prompt + bench->n_gen : 0;
     const int64_t alone = prompt > bench->n_gen ? prompt : bench->n_gen;
     return bench->depth + (batch > alone ? batch : alone) + 2;
@@ -65,6 +66,14 @@ static bool on_token(void *arg, int64_t token)
     return true;
 }
 
+/* The encoder of a text reads as much in every test: it is what the decoder attends to. */
+static void add_source(const struct sc_bench_text *bench, struct text *text)
+{
+    text->request.n_prompt = 1;
+    text->request.source = bench->hears ? (struct sc_source){.features = &text->features}
+                                        : (struct sc_source){.ids = text->tokens, .n = bench->n_source};
+}
+
 static enum sc_status add(struct runner *runner, struct text *text)
 {
     text->n_times = 0;
@@ -72,6 +81,9 @@ static enum sc_status add(struct runner *runner, struct text *text)
     text->request.sample = (struct sc_sample_options){.top_p = 1};
     text->request.on_token = on_token;
     text->request.arg = text;
+    if (runner->bench->encodes) {
+        add_source(runner->bench, text);
+    }
     return sc_schedule_add(runner->schedule, &text->request);
 }
 
@@ -139,6 +151,11 @@ static struct sc_bench_row *new_row(struct runner *runner, const char *test, int
     return row;
 }
 
+static const char *prompt_test(const struct runner *runner)
+{
+    return runner->bench->encodes ? "enc%lld" : "pp%lld";
+}
+
 static double per_second(int64_t n, int64_t ns)
 {
     return (double)n * 1e9 / (double)(ns > 0 ? ns : 1);
@@ -148,12 +165,14 @@ static enum sc_status bench_prompt(struct runner *runner)
 {
     const int64_t n = runner->bench->n_prompt;
     const struct sc_request *request = &runner->texts[0].request;
-    struct sc_bench_row *speed = new_row(runner, "pp%lld", n, "t/s");
+    const char *unit = runner->bench->hears ? "frames/s" : "t/s";
+    struct sc_bench_row *speed = new_row(runner, prompt_test(runner), n, unit);
     struct sc_bench_row *first = new_row(runner, "ttft%lld", n, "ms");
     SC_TRY(run_one(runner, n, 1)); /* lays out memory, touches weights */
     for (int r = 0; r < speed->n_runs; r++) {
         SC_TRY(run_one(runner, n, 1));
-        speed->value[r] = per_second(n, request->first_ns - request->begun_ns);
+        const int64_t read_ns = runner->bench->encodes ? request->encoded_ns : request->first_ns;
+        speed->value[r] = per_second(n, read_ns - request->begun_ns);
         first->value[r] = (double)(request->first_ns - request->added_ns) / 1e6;
     }
     return SC_OK;
@@ -208,7 +227,14 @@ static enum sc_status bench_generation(struct runner *runner)
 
 enum { SETTLED = 4 }; /* tokens after which a text runs as it will */
 
-/* All texts but the last run; then the last one's prompt comes in. They end when it is in. */
+/* A running text has had its next token since a moment, or ended. */
+static bool went_on(const struct text *text, int64_t since_ns)
+{
+    return text->request.done || text->times_ns[text->n_times - 1] >= since_ns;
+}
+
+/* All texts but the last run; then the last one's prompt comes in. They end once it is in and each has gone on: the wait
+ * for that token is what the prompt cost. */
 static enum sc_status run_company(struct runner *runner)
 {
     struct sc_bench_text *bench = runner->bench;
@@ -231,6 +257,11 @@ static enum sc_status run_company(struct runner *runner)
         SC_TRY(sc_schedule_step(schedule));
     }
     for (int i = 0; i < n; i++) {
+        while (!went_on(&runner->texts[i], late->request.first_ns)) {
+            SC_TRY(sc_schedule_step(schedule));
+        }
+    }
+    for (int i = 0; i < n; i++) {
         sc_schedule_cancel(schedule, &runner->texts[i].request);
     }
     return count_texts(runner, bench->most_texts);
@@ -246,7 +277,7 @@ static enum sc_status bench_company(struct runner *runner)
     static const char *const kinds[] = {"mean", "median", "p99"};
     struct sc_bench_row *gaps[3];
     for (int k = 0; k < 3; k++) {
-        snprintf(names[k], sizeof names[k], "tbt of %d during pp%%lld %s", n, kinds[k]);
+        snprintf(names[k], sizeof names[k], "tbt of %d during %s %s", n, prompt_test(runner), kinds[k]);
         gaps[k] = new_row(runner, names[k], n_prompt, "ms");
     }
     snprintf(names[3], sizeof names[3], "ttft%%lld beside %d", n);
@@ -316,6 +347,21 @@ static enum sc_status bench_batch(struct runner *runner, int n_texts)
     return SC_OK;
 }
 
+/* Frames of -1 to 1. */
+static bool make_features(
+    const struct sc_bench_text *bench, const struct sc_random_key *key, struct sc_tensor *features)
+{
+    const int64_t dims[2] = {bench->n_bands, bench->n_source};
+    const size_t count = (size_t)(dims[0] * dims[1]);
+    float *data = calloc(count, sizeof *data);
+    for (size_t i = 0; data && i < count; i++) {
+        data[i] = (float)(2 * sc_random_uniform(key, i) - 1);
+    }
+    sc_tensor_init(features, SC_F32, 2, dims);
+    features->data = data;
+    return data != NULL;
+}
+
 static enum sc_status make_texts(struct runner *runner)
 {
     const struct sc_bench_text *bench = runner->bench;
@@ -328,7 +374,7 @@ static enum sc_status make_texts(struct runner *runner)
         struct text *text = &runner->texts[i];
         text->tokens = calloc((size_t)context, sizeof *text->tokens);
         text->times_ns = calloc((size_t)context + 1, sizeof *text->times_ns);
-        made = text->tokens && text->times_ns;
+        made = text->tokens && text->times_ns && (!bench->hears || make_features(bench, &key, &text->features));
         for (int64_t t = 0; made && t < context; t++) {
             text->tokens[t] = (int64_t)(sc_random_uniform(&key, (uint64_t)t) * (double)n_vocabulary);
         }
@@ -357,6 +403,7 @@ enum sc_status sc_bench_text_run(struct sc_bench_text *bench, struct sc_bench_ta
     for (int i = 0; runner.texts && i < bench->most_texts; i++) {
         free(runner.texts[i].tokens);
         free(runner.texts[i].times_ns);
+        free(runner.texts[i].features.data);
     }
     free(runner.texts);
     free(runner.gaps_ns);

@@ -8,6 +8,9 @@
 
 struct sc_bench_text {
     struct sc_decoder *decoder;
+    bool encodes,
+        hears; /* the prompt is what an encoder reads: tokens, or frames of sound; the decoder begins with a token */
+    int64_t n_source, n_bands; /* rank 0: what it reads; of each frame */
     int64_t depth; /* tokens that are in the cache before */
     int64_t n_prompt, n_gen; /* 0: not measured */
     int most_texts; /* 1: no batches */

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/features.h"
 #include "base/clock.h"
 #include "decode/decoder.h"
 #include "decode/pairs.h"
+#include "decode/source.h"
+#include "decode/union.h"
 #include "launch/app.h"
 #include "launch/bench_text.h"
 #include "launch/inputs.h"
@@ -103,6 +106,21 @@ static bool find_depth(const struct sc_options *options, int64_t *depth)
     return n == 0;
 }
 
+/* Rank 0. An encoder of sound reads as many frames as it was made for, whatever -p says: silence follows what is shorter. */
+static enum sc_status describe_source(struct sc_bencher *bencher)
+{
+    struct sc_bench_text *text = &bencher->text;
+    struct sc_mel_options mel;
+    text->n_source = text->n_prompt > 1 ? text->n_prompt : 1;
+    if (text->hears) {
+        SC_TRY(sc_features_read(bencher->model->folder, &bencher->arena, &mel));
+        text->n_bands = mel.n_mels;
+        text->n_source = sc_mel_frames(&mel);
+        text->n_prompt = text->n_prompt > 0 ? text->n_source : 0;
+    }
+    return SC_OK;
+}
+
 static void describe_text(struct sc_bencher *bencher)
 {
     const struct sc_options *options = bencher->app->options;
@@ -114,6 +132,7 @@ static void describe_text(struct sc_bencher *bencher)
         .measured = text_measured,
         .arg = bencher};
     (void)find_depth(options, &bencher->text.depth);
+    bencher->text.encodes = sc_source_is_read(bencher->model->graph, &bencher->text.hears);
 }
 
 /* How many steps of the bar there will be: each test warms up once. */
@@ -133,6 +152,7 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
 {
     const struct sc_options *options = bencher->app->options;
     describe_text(bencher);
+    SC_TRY(sc_world_agree(bencher->app->world, sc_app_is_root(bencher->app) ? describe_source(bencher) : SC_OK));
     struct sc_decoder_options decoder = {.context = sc_bench_text_context(&bencher->text),
         .chunk = sc_options_int(options, "ubatch"),
         .depth = bencher->text.depth,
@@ -169,10 +189,13 @@ static enum sc_status open_session(struct sc_bencher *bencher)
     return sc_session_open(bencher->app->world, bencher->model, &session, &bencher->session);
 }
 
-/* A decoder that writes text by itself: one of an encoder's states needs the encoder. */
+/* A decoder that writes text: by itself, or with the encoder whose states it reads. */
 static bool writes_text(const struct sc_graph *graph, int n_pairs)
 {
-    bool alone = true;
+    bool hears, alone = true;
+    if (sc_source_is_read(graph, &hears)) {
+        return true;
+    }
     for (int i = 0; i < graph->n_inputs; i++) {
         alone = alone && !sc_pairs_is_constant(graph->values[graph->inputs[i]].name);
     }
@@ -185,7 +208,7 @@ static enum sc_status open_model(struct sc_bencher *bencher)
     struct sc_app *app = bencher->app;
     struct sc_state_pair *pairs;
     int n_pairs = 0;
-    SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &bencher->model));
+    SC_TRY(sc_union_open(app->world, sc_options_text(app->options, "model"), &app->log, &bencher->model));
     SC_TRY(sc_world_agree(app->world, sc_app_say_states(app->options, bencher->model)));
     SC_TRY(sc_world_agree(app->world, sc_pairs_find(bencher->model, &n_pairs, &pairs)));
     for (int w = 0; w < bencher->model->graph->n_weights; w++) {

@@ -72,7 +72,10 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
     [SC_COMMAND_BENCH] = {"bench", "MODEL", 1, 1, true, false, "measure a model's speed",
         "For a decoder: tokens/s of a prompt of -p tokens (pp) and of generating -n tokens (tg), as llama-bench prints "
         "them, the\n"
-        "time to the first token (ttft) and between tokens (tbt); with -np several texts at once, as "
+        "time to the first token (ttft) and between tokens (tbt); for a folder with an encoder: of reading -p tokens, "
+        "or "
+        "the frames\n"
+        "of sound that it was made for (enc), and of generating behind it; with -np several texts at once, as "
         "llama-batched-bench "
         "does, and\n"
         "before that how a prompt of -p tokens that comes in holds up -np - 1 texts that run (tbt of them during pp, "
@@ -84,6 +87,7 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "flight as keep every stage busy. The plan and each rank's busy, waiting and sending share go to stderr.\n",
         "stagecoach launch -n 2 -- bench examples/shakespeare -p 256 -n 64\n"
         "stagecoach bench examples/shakespeare -p 32 -n 64 -np 16\n"
+        "stagecoach bench t5-small/ -p 128 -n 64\n"
         "stagecoach bench resnet50.onnx -d batch=1\n"},
     [SC_COMMAND_LAUNCH] = {"launch", "-- COMMAND ...", 1, 1 << 30, false, true, "start a command on several ranks",
         "Starts stagecoach COMMAND on -n ranks by mpirun, with the flags that leave placement to stagecoach.\n",

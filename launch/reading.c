@@ -2,38 +2,14 @@
  * Text goes to the tokenizer, sound to the spectrogram. */
 #include "launch/reading.h"
 
-#include <string.h>
-
 #include "decode/source.h"
-#include "decode/union.h"
-
-static bool has_input(const struct sc_model *model, const char *name)
-{
-    const struct sc_graph *graph = model->graph;
-    bool has = false;
-    for (int i = 0; i < graph->n_inputs; i++) {
-        has |= strcmp(graph->values[graph->inputs[i]].name, name) == 0;
-    }
-    return has;
-}
-
-static bool has_encoder(const struct sc_model *model)
-{
-    const struct sc_graph *graph = model->graph;
-    bool has = false;
-    for (int i = 0; i < graph->n_inputs; i++) {
-        has |= sc_source_feeds_know(graph->values[graph->inputs[i]].name);
-    }
-    return has;
-}
 
 enum sc_status sc_reading_open(
     const struct sc_model *model, const struct sc_options *options, struct sc_arena *arena, struct sc_reading *reading)
 {
     static const char *const spoken[] = {"audio", "language", "task"};
     static const char *const kept[] = {"load-state", "save-state"};
-    reading->encodes = has_encoder(model);
-    reading->hears = has_input(model, SC_UNION_ENCODER "input_features");
+    reading->encodes = sc_source_is_read(model->graph, &reading->hears);
     for (size_t i = 0; i < sizeof spoken / sizeof spoken[0] && !reading->hears; i++) {
         if (sc_options_given(options, spoken[i])) {
             return sc_fail(
