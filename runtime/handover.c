@@ -85,56 +85,62 @@ enum sc_status sc_handover_edges(struct sc_session *session, struct sc_pipe *pip
     return SC_OK;
 }
 
-/* The step that makes a pair new; -1: none, or the state is there only when the stage is through. */
-static int step_of(const struct sc_session *session, const struct sc_pipe *pipe, const struct sc_stage *stage, int pair)
+/* Which output of the part a pair's new value is; -1: the part does not make it. */
+static int output_of(const struct sc_pipe *pipe, const struct sc_stage_part *part, int pair)
 {
-    const struct sc_stage_part *part = &stage->parts[SC_PART_STEPS];
-    for (int i = 0; i < part->n_pairs && session->options.pairs[pair].kind == SC_STATE_PAGED; i++) {
+    for (int i = 0; i < part->n_pairs; i++) {
         if (part->pairs[i] == pipe->store_pairs[pair]) {
-            return sc_program_output_step(part->program, part->pair_outputs[i]);
+            return part->pair_outputs[i];
         }
     }
     return -1;
 }
 
-/* The step after which an edge can leave. */
+/* The step of the part after which an edge can leave. A dense state is there only when the stage is through. */
 static int ready_after(
-    const struct sc_session *session, const struct sc_pipe *pipe, const struct sc_stage *stage, int e)
+    const struct sc_session *session, const struct sc_pipe *pipe, const struct sc_stage_part *part, int e)
 {
     const struct sc_plan_edge *edge = &pipe->plan_edges[e];
     int last = 0;
     for (int v = 0; v < edge->n_values; v++) {
-        const int step = step_of(session, pipe, stage, edge->values[v]);
-        last = step < 0 ? INT_MAX : step > last ? step : last;
+        const int output = output_of(pipe, part, edge->values[v]);
+        const bool dense = session->options.pairs[edge->values[v]].kind == SC_STATE_DENSE;
+        const int step = output >= 0 && !dense ? sc_program_output_step(part->program, output) : -1;
+        last = output < 0 ? last : step < 0 ? INT_MAX : step > last ? step : last;
     }
     return last;
 }
 
-enum sc_status sc_giver_make(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
+static enum sc_status make_giver(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
-    const size_t n_edges = (size_t)pipe->n_edges, n_pairs = (size_t)stage->n_pairs;
+    const size_t n_pairs = (size_t)stage->n_pairs;
     struct sc_giver *giver = sc_arena_array(&pipe->arena, 1, sizeof *giver);
-    int *edges = sc_arena_array(&pipe->arena, n_edges, sizeof *edges);
-    int *steps = sc_arena_array(&pipe->arena, n_edges, sizeof *steps);
     struct sc_value *values = sc_arena_array(&pipe->arena, n_pairs, sizeof *values);
     const struct sc_value **shown = sc_arena_array(&pipe->arena, n_pairs, sizeof *shown);
-    if (!giver || !edges || !steps || !values || !shown) {
+    if (!giver || !values || !shown) {
         return SC_NO_MEMORY;
     }
-    *giver = (struct sc_giver){.session = session,
-        .pipe = pipe,
-        .stage = stage,
-        .edges = edges,
-        .steps = steps,
-        .values = values,
-        .shown = shown};
+    *giver = (struct sc_giver){.session = session, .pipe = pipe, .stage = stage, .values = values, .shown = shown};
+    stage->giver = giver;
+    return SC_OK;
+}
+
+enum sc_status sc_giver_make(
+    struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage, enum sc_part part)
+{
+    const size_t n_edges = (size_t)pipe->n_edges;
+    int *edges = sc_arena_array(&pipe->arena, n_edges, sizeof *edges);
+    int *steps = sc_arena_array(&pipe->arena, n_edges, sizeof *steps);
+    SC_TRY(edges && steps ? SC_OK : SC_NO_MEMORY);
+    SC_TRY(stage->giver ? SC_OK : make_giver(session, pipe, stage));
+    int n = 0;
     for (int e = 0; e < pipe->n_edges; e++) {
         const struct sc_plan_edge *edge = &pipe->plan_edges[e];
         if (edge->from != stage->index || edge->to < pipe->plan->n_stages) {
             continue;
         }
-        const int step = ready_after(session, pipe, stage, e);
-        int at = giver->n++;
+        const int step = ready_after(session, pipe, &stage->parts[part], e);
+        int at = n++;
         for (; at > 0 && steps[at - 1] > step; at--) {
             steps[at] = steps[at - 1];
             edges[at] = edges[at - 1];
@@ -142,19 +148,42 @@ enum sc_status sc_giver_make(struct sc_session *session, struct sc_pipe *pipe, s
         steps[at] = step;
         edges[at] = e;
     }
-    stage->giver = giver;
+    stage->giver->n = n;
+    stage->giver->orders[part] = (struct sc_giver_order){.edges = edges, .steps = steps};
     return SC_OK;
+}
+
+void sc_giver_begin(struct sc_giver *giver, const struct sc_microbatch *microbatch, enum sc_part part)
+{
+    giver->microbatch = microbatch;
+    giver->part = part;
+    giver->n_given = 0;
+}
+
+static struct sc_edge *next_edge(struct sc_giver *giver)
+{
+    return &giver->pipe->edges[giver->orders[giver->part].edges[giver->n_given++]];
+}
+
+/* What a step has made of a pair: pages are written to in place, a constant state is put into the store by hand. */
+static enum sc_status give_pair(struct sc_giver *giver, int p, struct sc_value *value)
+{
+    const struct sc_stage_part *part = &giver->stage->parts[giver->part];
+    const struct sc_row *row = &giver->microbatch->rows[0];
+    const int pair = giver->pipe->store_pairs[p], output = output_of(giver->pipe, part, p);
+    if (output >= 0 && giver->session->options.pairs[p].kind == SC_STATE_CONSTANT) {
+        SC_TRY(sc_state_keep(giver->stage->store, pair, row, 1, sc_frame_output(part->frame, output)));
+    }
+    return sc_state_give(giver->stage->store, pair, row, &giver->arena, value);
 }
 
 /* Along the next edge. */
 static enum sc_status give(struct sc_giver *giver)
 {
-    struct sc_pipe *pipe = giver->pipe;
-    struct sc_edge *edge = &pipe->edges[giver->edges[giver->n_given++]];
+    struct sc_edge *edge = next_edge(giver);
     sc_arena_reset(&giver->arena);
     for (int v = 0; v < edge->plan->n_values; v++) {
-        const int pair = pipe->store_pairs[edge->plan->values[v]];
-        SC_TRY(sc_state_give(giver->stage->store, pair, &giver->microbatch->rows[0], &giver->arena, &giver->values[v]));
+        SC_TRY(give_pair(giver, edge->plan->values[v], &giver->values[v]));
         giver->shown[v] = &giver->values[v];
     }
     return sc_edge_send(giver->session, edge, giver->microbatch, giver->shown, edge->plan->n_values, NULL);
@@ -164,12 +193,13 @@ enum sc_status sc_giver_on_step(void *arg, int step)
 {
     struct sc_giver *giver = arg;
     struct sc_session *session = giver->session;
-    if (giver->n_given == giver->n || giver->steps[giver->n_given] > step) {
+    const int *steps = giver->orders[giver->part].steps;
+    if (giver->n_given == giver->n || steps[giver->n_given] > step) {
         return SC_OK;
     }
     const int number = giver->stage->number;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, number, giver->microbatch->seq);
-    while (giver->n_given < giver->n && giver->steps[giver->n_given] <= step) {
+    while (giver->n_given < giver->n && steps[giver->n_given] <= step) {
         SC_TRY(give(giver));
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_COMPUTE, number, giver->microbatch->seq);
@@ -183,8 +213,7 @@ enum sc_status sc_giver_finish(struct sc_giver *giver, const struct sc_error *po
             SC_TRY(give(giver));
             continue;
         }
-        struct sc_edge *edge = &giver->pipe->edges[giver->edges[giver->n_given++]];
-        SC_TRY(sc_edge_send(giver->session, edge, giver->microbatch, NULL, 0, poison));
+        SC_TRY(sc_edge_send(giver->session, next_edge(giver), giver->microbatch, NULL, 0, poison));
     }
     return SC_OK;
 }

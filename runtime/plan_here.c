@@ -152,15 +152,9 @@ enum sc_status sc_session_make_plan(struct sc_session *session, const char *path
 /* What a plan for prompts has to hand over. */
 static enum sc_status check_states(const struct sc_session *session)
 {
-    if (session->options.n_pairs == 0) {
-        return sc_fail(
-            SC_BAD_USAGE, "'%s' keeps no states, which a plan for prompts could hand over", session->model->path);
-    }
-    return session->n_parts == 1
+    return session->options.n_pairs > 0
         ? SC_OK
-        : sc_fail(SC_UNSUPPORTED,
-              "'%s' keeps states that an encoder makes once: a plan for prompts cannot hand them over",
-              session->model->path);
+        : sc_fail(SC_BAD_USAGE, "'%s' keeps no states, which a plan for prompts could hand over", session->model->path);
 }
 
 enum sc_status sc_session_make_plans(struct sc_session *session)

@@ -71,15 +71,21 @@ struct sc_stage {
     struct sc_stage_report done;
 };
 
+/* Edges in the order in which they leave a stage. */
+struct sc_giver_order {
+    int *edges, *steps; /* which, and after which step of the part's program; INT_MAX: when all are done */
+};
+
 /* Hands over what a stage of the prefill plan adds to its states. handover.c */
 struct sc_giver {
     struct sc_session *session;
     struct sc_pipe *pipe;
     struct sc_stage *stage;
-    int n; /* edges, in the order in which they leave */
-    int *edges, *steps; /* which, and after which step of the program; INT_MAX: when all are done */
+    int n; /* edges */
+    struct sc_giver_order orders[SC_PARTS];
     int n_given; /* of the microbatch at hand */
     const struct sc_microbatch *microbatch;
+    enum sc_part part; /* that it runs */
     struct sc_arena arena;
     struct sc_value *values; /* of the edge at hand */
     const struct sc_value **shown;

@@ -298,8 +298,8 @@ static enum sc_status build_part(struct sc_session *session, struct sc_pipe *pip
     SC_TRY(sc_program_load(part->program, session->team));
     session->loaded[session->n_loaded++] = part->program;
     struct sc_frame_options frame = {.team = session->team, .activity = &session->activity};
-    if (pipe > session->pipes && stage->store && p == SC_PART_STEPS) {
-        SC_TRY(sc_giver_make(session, pipe, stage));
+    if (pipe > session->pipes && stage->store) {
+        SC_TRY(sc_giver_make(session, pipe, stage, (enum sc_part)p));
         frame.on_step = sc_giver_on_step;
         frame.on_step_arg = stage->giver;
     }

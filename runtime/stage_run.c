@@ -265,8 +265,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
         sc_state_drop_all(stage->store, &microbatch.dropped); /* whatever becomes of the microbatch */
     }
     if (stage->giver) {
-        stage->giver->microbatch = &microbatch;
-        stage->giver->n_given = 0;
+        sc_giver_begin(stage->giver, &microbatch, runs);
     }
     if (!poisoned && compute(pipe, stage, part, &microbatch) != SC_OK) {
         (void)sc_fail_in("'%s'", session->model->path); /* as errors before anything runs begin */

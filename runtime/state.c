@@ -24,7 +24,20 @@ int64_t sc_state_page_bytes(const struct sc_state_pair *pair)
 
 int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context)
 {
+    if (pair->kind == SC_STATE_CONSTANT) {
+        return INT64_MAX; /* as long as its source, which the context does not bound */
+    }
     return pair->capacity > 0 && pair->capacity < context ? pair->capacity : context;
+}
+
+int64_t sc_state_source(const struct sc_state_pair *pair, const struct sc_tensor *made)
+{
+    for (int d = 0; d < pair->rank && d < made->rank; d++) {
+        if (pair->dims[d] == 0 && made->dims[d] > 0) {
+            return made->dims[d];
+        }
+    }
+    return 1;
 }
 
 static int64_t pair_pages(const struct sc_state_pair *pair, int64_t context)
@@ -371,15 +384,18 @@ enum sc_status sc_state_keep(
         SC_TRY(keep_dense(&store->dense[first + rows->slot], value));
     }
     for (int r = 0; r < n_rows; r++) {
-        store->lengths[first + rows[r].slot] = constant ? 1 : rows[r].pos + rows[r].n_new;
+        store->lengths[first + rows[r].slot] =
+            constant ? sc_state_source(&store->options.pairs[p], &value->u.tensor) : rows[r].pos + rows[r].n_new;
     }
     return SC_OK;
 }
 
 void sc_state_cut(struct sc_state_store *store, int p, const struct sc_row *rows, int n_rows)
 {
+    const bool constant = store->options.pairs[p].kind == SC_STATE_CONSTANT;
     for (int r = 0; r < n_rows; r++) {
-        const bool known = rows[r].slot >= 0 && rows[r].slot < store->options.n_slots && rows[r].pos >= 0;
+        const bool known = rows[r].slot >= 0 && rows[r].slot < store->options.n_slots && rows[r].pos >= 0 &&
+            !(constant && rows[r].n_new > 0); /* steps only read it */
         int64_t *length = known ? &store->lengths[p * store->options.n_slots + rows[r].slot] : NULL;
         if (length && *length > rows[r].pos) { /* a dense state that went on cannot go back: only from 0 is it whole */
             *length = store->options.pairs[p].kind != SC_STATE_PAGED ? 0 : rows[r].pos;

@@ -82,7 +82,8 @@ void sc_state_cut(struct sc_state_store *store, int pair, const struct sc_row *r
  * [1, heads, length, bytes of a row]: codes, then scales. */
 enum sc_type sc_state_type(const struct sc_state_pair *pair); /* of that tensor */
 const char *sc_state_type_name(const struct sc_state_pair *pair); /* what it stands for: "float", "q8_0" */
-int64_t sc_state_length(const struct sc_state_store *store, int pair, int slot); /* positions */
+int64_t sc_state_length(
+    const struct sc_state_store *store, int pair, int slot); /* positions; of a constant state those of its source */
 enum sc_status sc_state_shape(const struct sc_state_store *store, int pair, int slot, struct sc_tensor *shape);
 enum sc_status sc_state_read(const struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, void *to);
 
@@ -93,9 +94,10 @@ enum sc_status sc_state_expect(
 enum sc_status sc_state_write(
     struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, const void *from);
 
-/* From one store to another, as a value that travels: what a row has added to its slot's pages, in the order of the pages,
- * and a dense state whole once the prompt ends (nothing until then). It is given by a store whose step has made it, and
- * taken after sc_state_begin for the row, which the slot then holds. SC_PEER for a value that is none of these. */
+/* From one store to another, as a value that travels: what a row has added to its slot's pages, in the order of the pages;
+ * a dense state whole once the prompt ends, a constant one once a row that adds nothing has made it (nothing else). It is
+ * given by a store whose step has made it, and taken after sc_state_begin for the row, which the slot then holds. SC_PEER
+ * for a value that is none of these. */
 enum sc_status sc_state_give(
     struct sc_state_store *store, int pair, const struct sc_row *row, struct sc_arena *arena, struct sc_value *value);
 enum sc_status sc_state_take(

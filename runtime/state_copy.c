@@ -170,6 +170,10 @@ enum sc_status sc_state_expect(
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     SC_TRY(sc_state_check_slot(store, slot));
+    if (pair->kind == SC_STATE_CONSTANT && length != sc_state_source(pair, shape)) {
+        return sc_fail(SC_BAD_INPUT, "a state of a source of %lld positions has %lld of them", (long long)length,
+            (long long)sc_state_source(pair, shape));
+    }
     const int64_t capacity = sc_state_capacity(pair, store->options.context);
     if (length < 0 || length > capacity) {
         return sc_fail(SC_LIMIT, "a state of %lld positions is more than the cache's capacity of %lld",
@@ -243,13 +247,19 @@ static void copy_new(const struct sc_state_store *store, int p, const struct sc_
     }
 }
 
+/* A state that is one tensor is given when it is all there. */
+static bool goes_whole(const struct sc_state_pair *pair, const struct sc_row *row)
+{
+    return pair->kind == SC_STATE_CONSTANT ? row->n_new == 0 : row->ends;
+}
+
 enum sc_status sc_state_give(
     struct sc_state_store *store, int p, const struct sc_row *row, struct sc_arena *arena, struct sc_value *value)
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     *value = (struct sc_value){.kind = SC_KIND_NONE};
-    if (pair->kind == SC_STATE_DENSE) {
-        if (row->ends) {
+    if (pair->kind != SC_STATE_PAGED) {
+        if (goes_whole(pair, row)) {
             *value = store->dense[p * store->options.n_slots + row->slot].value;
         }
         return SC_OK;
@@ -267,14 +277,17 @@ enum sc_status sc_state_give(
 static enum sc_status take_dense(
     struct sc_state_store *store, int p, const struct sc_row *row, const struct sc_value *value)
 {
-    if (value->kind == SC_KIND_NONE && !row->ends) {
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    if (value->kind == SC_KIND_NONE && !goes_whole(pair, row)) {
         return SC_OK;
     }
     if (value->kind != SC_KIND_TENSOR) {
         return sc_fail(SC_PEER, "a state that is no tensor was handed over");
     }
     const struct sc_tensor *tensor = &value->u.tensor;
-    SC_TRY(sc_state_expect(store, p, row->slot, row->pos + row->n_new, tensor));
+    const bool constant = pair->kind == SC_STATE_CONSTANT;
+    SC_TRY(
+        sc_state_expect(store, p, row->slot, constant ? sc_state_source(pair, tensor) : row->pos + row->n_new, tensor));
     return sc_state_write(store, p, row->slot, 0, sc_tensor_count(tensor), tensor->data);
 }
 
@@ -284,7 +297,7 @@ enum sc_status sc_state_take(
     const struct sc_state_pair *pair = &store->options.pairs[p];
     struct sc_tensor shape;
     SC_TRY(sc_state_check_slot(store, row->slot));
-    if (pair->kind == SC_STATE_DENSE) {
+    if (pair->kind != SC_STATE_PAGED) {
         return take_dense(store, p, row, value);
     }
     const int64_t capacity = sc_state_capacity(pair, store->options.context);

@@ -29,6 +29,8 @@ struct sc_state_store {
 
 int64_t sc_state_page_bytes(const struct sc_state_pair *pair); /* the pair's part of a page */
 int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context); /* positions */
+int64_t sc_state_source(
+    const struct sc_state_pair *pair, const struct sc_tensor *made); /* positions of a constant one */
 enum sc_status sc_state_check_slot(const struct sc_state_store *store, int slot);
 
 #endif

@@ -9,8 +9,6 @@ refused()
 refused models/t5 --audio "$sound/tone.wav"
 refused models/t5 -p hi --language fr
 refused models/t5 -p hi --save-state s
-stagecoach plan models/t5 -o plan.json > plan.txt
-refused models/t5 -p hi --prefill-plan plan.json --decode-plan plan.json
 refused models/whisper -p hi
 refused models/whisper --audio "$sound/tone.wav" -p hi
 refused models/whisper --audio "$sound/tone.wav" --language de
