@@ -38,12 +38,21 @@ static bool may_begin_as(const struct sc_schedule *schedule, const struct sc_lan
                                      : lane->held && is_idle(lane) && n == lane->n_sent;
 }
 
+bool sc_schedule_has_source(const struct sc_request *request)
+{
+    return request->source.ids || request->source.features;
+}
+
 /* The slot that begins most like the request, or -1. */
 static int find_alike(const struct sc_schedule *schedule, const struct sc_request *request, int64_t *n)
 {
     int best = -1;
     *n = 0;
-    for (int s = 0; s < schedule->n_slots && !request->fresh && !request->tried; s++) {
+    if (request->fresh || request->tried ||
+        sc_schedule_has_source(request)) { /* of a source of its own all is made anew */
+        return best;
+    }
+    for (int s = 0; s < schedule->n_slots; s++) {
         const struct sc_lane *lane = &schedule->lanes[s];
         const int64_t alike = common(lane, request);
         const bool better =
@@ -54,6 +63,12 @@ static int find_alike(const struct sc_schedule *schedule, const struct sc_reques
         }
     }
     return best;
+}
+
+bool sc_schedule_goes_on(const struct sc_schedule *schedule, const struct sc_request *request)
+{
+    int64_t n;
+    return find_alike(schedule, request, &n) >= 0;
 }
 
 /* The idle slot that was used longest ago, other than one; -1: none, or none that has pages. */
@@ -160,7 +175,9 @@ enum sc_status sc_schedule_admit(struct sc_schedule *schedule, int *slot, struct
     lane->n_text = request->n_prompt;
     lane->n_sent = place.n;
     lane->n_total = sc_schedule_total(schedule, request);
-    lane->alone = lane->held = lane->encoded = false;
+    lane->alone = lane->held = false;
+    lane->encoded = place.n > 0; /* as what it goes on from was */
+    lane->n_source = place.n > 0 ? lane->n_source : request->source.n;
     lane->used = ++schedule->n_begun;
     row->slot = place.slot;
     row->pos = place.n;
@@ -200,15 +217,14 @@ static enum sc_status drop_now(struct sc_schedule *schedule)
     return SC_OK;
 }
 
-enum sc_status sc_schedule_hold(
-    struct sc_schedule *schedule, const int64_t *text, int64_t n_text, int64_t n_held, int *slot)
+enum sc_status sc_schedule_hold(struct sc_schedule *schedule, const struct sc_held_text *text, int *slot)
 {
     const int64_t context = schedule->decoder->options.context;
     if (schedule->split) {
         return sc_fail(SC_BAD_USAGE, "a text cannot be held where prompts have a plan of their own");
     }
-    if (n_text > context || n_held > n_text) {
-        return sc_fail(SC_LIMIT, "a text of %lld tokens is to be held, the context holds %lld", (long long)n_text,
+    if (text->n > context || text->n_held > text->n) {
+        return sc_fail(SC_LIMIT, "a text of %lld tokens is to be held, the context holds %lld", (long long)text->n,
             (long long)context);
     }
     const int idle = find_oldest(schedule, -1, false);
@@ -216,16 +232,17 @@ enum sc_status sc_schedule_hold(
         return sc_fail(SC_LIMIT, "no slot is idle that could hold another text");
     }
     drop(schedule, idle);
-    if (!make_room(schedule, sc_pages_for(n_held), idle)) {
-        return sc_fail(SC_LIMIT, "a text of %lld positions has no room among %lld pages of caches", (long long)n_held,
-            (long long)schedule->n_pages);
+    if (!make_room(schedule, sc_pages_for(text->n_held), idle)) {
+        return sc_fail(SC_LIMIT, "a text of %lld positions has no room among %lld pages of caches",
+            (long long)text->n_held, (long long)schedule->n_pages);
     }
     SC_TRY(drop_now(schedule));
-    SC_TRY(sc_pages_write(schedule->pages, idle, 0, n_held));
+    SC_TRY(sc_pages_write(schedule->pages, idle, 0, text->n_held));
     struct sc_lane *lane = &schedule->lanes[idle];
-    memcpy(lane->text, text, (size_t)n_text * sizeof *text);
-    lane->n_text = n_text;
-    lane->n_sent = lane->n_alike = n_held;
+    memcpy(lane->text, text->tokens, (size_t)text->n * sizeof *text->tokens);
+    lane->n_text = text->n;
+    lane->n_sent = lane->n_alike = text->n_held;
+    lane->n_source = text->n_source;
     lane->held = true;
     lane->used = ++schedule->n_begun;
     *slot = idle;

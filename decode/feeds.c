@@ -211,7 +211,8 @@ const struct sc_value *const *sc_feeds_make(
     for (int i = 0; i < graph->n_inputs; i++) {
         const enum sc_feed feed = feeds->feed[i];
         feeds->out[i] = NULL;
-        if (!feeds->data[i] || (n_rows > 1 && (feed == SC_FEED_MASK || feed == SC_FEED_SOURCE_MASK))) {
+        const bool masks = feed == SC_FEED_MASK || feed == SC_FEED_SOURCE_MASK;
+        if (!feeds->data[i] || (n_rows > 1 && masks) || (feed == SC_FEED_SOURCE_MASK && n_source > feeds->context)) {
             continue;
         }
         int64_t dims[2];

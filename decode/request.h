@@ -20,7 +20,8 @@ struct sc_source {
 struct sc_request {
     const int64_t *prompt; /* with an encoder: what its decoder begins with */
     int64_t n_prompt;
-    struct sc_source source; /* zeros where there is no encoder */
+    struct sc_source
+        source; /* zeros where there is no encoder, and for a text that goes on from one that a slot holds */
     int64_t n_predict; /* tokens to make at most; 0: the prompt alone */
     const int64_t *eos; /* ids that end the text; they are not passed on */
     int n_eos;

@@ -73,11 +73,18 @@ static void enqueue(struct sc_schedule *schedule, struct sc_request *request)
     schedule->last = request;
 }
 
+static enum sc_status check_source(const struct sc_schedule *schedule, const struct sc_request *request)
+{
+    const struct sc_source_feeds *feeds = schedule->decoder->source;
+    const bool reads = feeds && (sc_schedule_has_source(request) || !sc_schedule_goes_on(schedule, request));
+    return reads ? sc_source_feeds_check(feeds, &request->source) : SC_OK;
+}
+
 enum sc_status sc_schedule_add(struct sc_schedule *schedule, struct sc_request *request)
 {
     SC_TRY(sc_decoder_check_prompt(schedule->decoder, request->prompt, request->n_prompt));
     SC_TRY(sc_sample_check(&request->sample));
-    SC_TRY(schedule->decoder->source ? sc_source_feeds_check(schedule->decoder->source, &request->source) : SC_OK);
+    SC_TRY(check_source(schedule, request));
     const int64_t wanted = sc_pages_for(sc_schedule_total(schedule, request));
     if (wanted > schedule->n_pages) {
         return sc_fail(SC_LIMIT, "a prompt of %lld tokens and %lld more take %lld pages of caches, there are %lld",
@@ -111,6 +118,12 @@ static void leave(struct sc_schedule *schedule, struct sc_lane *lane, enum sc_st
     struct sc_request *request = lane->request;
     lane->request = NULL;
     end(schedule, request, stop);
+}
+
+static void fail(struct sc_schedule *schedule, struct sc_lane *lane, const struct sc_error *error)
+{
+    lane->request->error = *error;
+    leave(schedule, lane, SC_STOP_ERROR);
 }
 
 void sc_schedule_cancel(struct sc_schedule *schedule, struct sc_request *request)
@@ -191,9 +204,9 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
     const struct sc_lane *first = &schedule->lanes[microbatch->rows[0].slot];
     const struct sc_decoder *decoder = schedule->decoder;
     SC_TRY(sc_session_submit(schedule->session, microbatch,
-        flight->encodes ? sc_source_feeds_make(decoder->source, &first->request->source)
-                        : sc_feeds_make(decoder->feeds, microbatch->rows, microbatch->n_rows, schedule->tokens,
-                              first->request->source.n)));
+        flight->encodes
+            ? sc_source_feeds_make(decoder->source, &first->request->source)
+            : sc_feeds_make(decoder->feeds, microbatch->rows, microbatch->n_rows, schedule->tokens, first->n_source)));
     flights->sent++;
     const int64_t in_flight = n_in_flight(schedule);
     struct sc_schedule_counts *counts = &schedule->counts;
@@ -230,10 +243,16 @@ static enum sc_status start_seen(struct sc_schedule *schedule, struct sc_lane *l
     return SC_OK;
 }
 
-/* What an encoder reads goes before the prompt, as a row that adds no position. */
+/* What an encoder reads goes before the prompt, as a row that adds no position. A request that has nothing to read was to
+ * go on from a text that another one took in the meantime. */
 static enum sc_status send_source(struct sc_schedule *schedule, struct sc_lane *lane, int slot)
 {
     struct sc_microbatch microbatch = {.n_rows = 1, .rows = {{.slot = slot}}};
+    const enum sc_status status = sc_source_feeds_check(schedule->decoder->source, &lane->request->source);
+    if (status != SC_OK) {
+        fail(schedule, lane, sc_error_last());
+        return SC_OK;
+    }
     lane->encoded = true;
     return send(schedule, &microbatch, false);
 }
@@ -390,12 +409,6 @@ static void take_token(struct sc_schedule *schedule, struct sc_lane *lane, int64
     }
 }
 
-static void fail(struct sc_schedule *schedule, struct sc_lane *lane, const struct sc_error *error)
-{
-    lane->request->error = *error;
-    leave(schedule, lane, SC_STOP_ERROR);
-}
-
 /* A row of logits came home: drawn here. */
 static enum sc_status draw_here(
     struct sc_schedule *schedule, const struct sc_lane *lane, int64_t end, const float *row, int64_t *token)
@@ -470,7 +483,8 @@ static void fail_flight(struct sc_schedule *schedule, const struct sc_flight *fl
             lane->alone = true;
             continue;
         }
-        if (lane->request && lane->request->n_shared > 0 && lane->request->n_made == 0 && !lane->request->tried) {
+        const bool began_as_other = lane->request && lane->request->n_shared > 0 && lane->request->n_made == 0;
+        if (began_as_other && !lane->request->tried && !schedule->decoder->source) {
             begin_again(schedule, lane);
         } else if (lane->request) {
             fail(schedule, lane, error);

@@ -39,11 +39,17 @@ enum sc_status sc_schedule_settle(struct sc_schedule *schedule);
  * which may have been drawn and not yet fed, and the positions in its caches. */
 const int64_t *sc_schedule_text(const struct sc_schedule *schedule, int slot, int64_t *n_text, int64_t *n_held);
 
-/* Once nothing is in flight: an idle slot is to hold the first n_held positions of a text. The caller puts them into the
- * caches (sc_session_state_expect and write; nobody else has dropped or taken pages there), or forgets the slot. A request
- * whose prompt begins with them then begins as it. SC_LIMIT when no slot is idle, or pages or context have no room. */
-enum sc_status sc_schedule_hold(
-    struct sc_schedule *schedule, const int64_t *text, int64_t n_text, int64_t n_held, int *slot);
+/* A text whose states come from elsewhere. */
+struct sc_held_text {
+    const int64_t *tokens;
+    int64_t n, n_held; /* the states hold so many of them */
+    int64_t n_source; /* positions that an encoder had for it; 0: none */
+};
+
+/* Once nothing is in flight: an idle slot is to hold a text. The caller puts its states there (sc_session_state_expect and
+ * write; nobody else has dropped or taken pages there), or forgets the slot. A request whose prompt begins with it, and that
+ * has no source of its own, then begins as it. SC_LIMIT when no slot is idle, or pages or context have no room. */
+enum sc_status sc_schedule_hold(struct sc_schedule *schedule, const struct sc_held_text *text, int *slot);
 void sc_schedule_forget(struct sc_schedule *schedule, int slot);
 
 int64_t sc_schedule_n_open(const struct sc_schedule *schedule); /* requests that are not done */

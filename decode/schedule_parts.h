@@ -20,7 +20,8 @@ struct sc_lane {
         n_alike; /* at most: positions that another may begin with. What is made after a prompt that has a plan of its
                         own is not where prompts are read */
     int64_t n_total; /* positions that it may come to */
-    bool encoded; /* its source was sent to the encoder */
+    bool encoded; /* its source was sent to the encoder, or what that made is there */
+    int64_t n_source; /* positions that the encoder has for it */
     int n_in_flight; /* microbatches */
     bool alone; /* the microbatch with its next row failed: whose fault it was is to be seen */
     bool held; /* no request made its text: it was put here for one to come */
@@ -65,6 +66,12 @@ struct sc_schedule {
 /* admit.c: begins the first request that waits. *slot: whose it is now, -1: it has to wait. row says where the slot
  * begins. */
 enum sc_status sc_schedule_admit(struct sc_schedule *schedule, int *slot, struct sc_row *row);
+
+/* The request has something for the encoder; else it goes on from a text that a slot holds. */
+bool sc_schedule_has_source(const struct sc_request *request);
+
+/* A slot holds a text that the request could go on from now. */
+bool sc_schedule_goes_on(const struct sc_schedule *schedule, const struct sc_request *request);
 
 /* Pages that a request of so many positions takes in all. */
 int64_t sc_schedule_total(const struct sc_schedule *schedule, const struct sc_request *request);

@@ -26,7 +26,7 @@ struct sc_state_file {
     struct sc_arena arena;
     const char *path; /* in the arena */
     struct sc_file file;
-    int64_t n_tokens, length;
+    int64_t n_tokens, length, source;
     int64_t *tokens;
     int n_states;
     struct saved *states;
@@ -232,7 +232,7 @@ static enum sc_status read_state(struct reader *reader, const struct sc_json *st
     saved->length = sc_json_int(sc_json_get(state, "length"), -1);
     saved->offset = reader->at;
     const size_t bytes = sc_tensor_bytes(&saved->shape);
-    if (saved->length < 1 || saved->length > file->n_tokens) {
+    if (saved->length < 1 || (saved->length > file->n_tokens && pair->kind != SC_STATE_CONSTANT)) {
         return sc_fail(SC_BAD_INPUT, "'%s': state '%s' has %" PRId64 " positions of %" PRId64 " tokens", file->path, in,
             saved->length, file->n_tokens);
     }
@@ -241,6 +241,28 @@ static enum sc_status read_state(struct reader *reader, const struct sc_json *st
         return damaged(file, "the file ends within its states");
     }
     reader->at += bytes + sizeof(uint64_t);
+    return SC_OK;
+}
+
+/* States of one text hold the same positions, those that an encoder made its source's. */
+static enum sc_status check_length(struct sc_state_file *file, const struct reader *reader, const struct saved *saved)
+{
+    const bool constant = reader->owner->pairs[saved->pair].kind == SC_STATE_CONSTANT;
+    int64_t *length = constant ? &file->source : &file->length;
+    *length = *length == 0 ? saved->length : *length;
+    return saved->length == *length ? SC_OK : damaged(file, "its states do not belong together");
+}
+
+/* A text behind an encoder cannot go on without what that has made. */
+static enum sc_status check_constants(const struct reader *reader, const bool *seen)
+{
+    for (int p = 0; p < reader->owner->n_pairs && reader->file->n_states > 0; p++) {
+        const struct sc_state_pair *pair = &reader->owner->pairs[p];
+        if (pair->kind == SC_STATE_CONSTANT && !seen[p]) {
+            return sc_fail(SC_BAD_INPUT, "'%s': state '%s', which the encoder made, is missing", reader->file->path,
+                reader->owner->model->graph->values[pair->in].name);
+        }
+    }
     return SC_OK;
 }
 
@@ -256,12 +278,11 @@ static enum sc_status read_states(struct reader *reader, const struct sc_json *s
     for (size_t s = 0; s < n; s++) {
         struct saved *saved = &file->states[file->n_states++];
         SC_TRY(read_state(reader, sc_json_at(states, s), saved));
-        if (seen[saved->pair] || saved->length != file->states[0].length) {
-            return damaged(file, "its states do not belong together");
-        }
+        SC_TRY(seen[saved->pair] ? damaged(file, "its states do not belong together") : SC_OK);
+        SC_TRY(check_length(file, reader, saved));
         seen[saved->pair] = true;
     }
-    file->length = n > 0 ? file->states[0].length : 0;
+    SC_TRY(check_constants(reader, seen));
     return reader->at == file->file.bytes ? SC_OK : damaged(file, "there is more after the last state");
 }
 
@@ -343,6 +364,11 @@ const int64_t *sc_state_file_tokens(const struct sc_state_file *file, int64_t *n
 int64_t sc_state_file_length(const struct sc_state_file *file)
 {
     return file->length;
+}
+
+int64_t sc_state_file_source(const struct sc_state_file *file)
+{
+    return file->source;
 }
 
 /* Pages of the file that were sent are not read again, and are no memory of this process. */

@@ -16,7 +16,8 @@
  *
  * "type" is that of the tensors, or what a run kept them as: pages of "q8_0" are written as they are (runtime/state.h).
  * "model" is a digest of the model's graph, the sizes of its weights and samples of its files. `tokens` are those of the
- * text; states may hold fewer positions, by the token that was drawn last. */
+ * text; states may hold fewer positions, by the token that was drawn last. What an encoder made is among the states, so that
+ * its source is not encoded again; the length of these is that of the source. */
 
 /* Whose states: those of a session of this model with these pairs. */
 struct sc_state_owner {
@@ -37,7 +38,9 @@ enum sc_status sc_state_file_open(const char *path, const struct sc_state_owner 
 void sc_state_file_close(struct sc_state_file *file); /* safe on NULL */
 
 const int64_t *sc_state_file_tokens(const struct sc_state_file *file, int64_t *n); /* the file's */
-int64_t sc_state_file_length(const struct sc_state_file *file); /* positions that every state holds */
+int64_t sc_state_file_length(const struct sc_state_file *file); /* positions that every state of the text holds */
+int64_t sc_state_file_source(
+    const struct sc_state_file *file); /* that an encoder made of its source; 0: there is none */
 
 /* Rank 0, under the conditions of sc_session_state_write. After a failure the slot is empty: SC_BAD_INPUT for damage,
  * SC_LIMIT where the context has no room. */

@@ -351,7 +351,7 @@ static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
     SC_TRY(join_prompt(generator, decoder));
     const struct sc_request *request = &generator->request;
     const struct sc_source_feeds *source = sc_decoder_source(decoder);
-    SC_TRY(source ? sc_source_feeds_check(source, &request->source) : SC_OK);
+    SC_TRY(source && !generator->resume.load ? sc_source_feeds_check(source, &request->source) : SC_OK);
     return sc_decoder_check_prompt(decoder, request->prompt, request->n_prompt);
 }
 

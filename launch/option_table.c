@@ -122,7 +122,7 @@ static const struct sc_option_row options[] = {
     {"cache-type-v", "ctv", NULL, SC_OPTION_CHOICE, SC_CACHE_TYPES, NULL, 0, 0,
         BIT(INSPECT) | BIT(PLAN) | BIT(GENERATE) | BIT(BENCH), "the same for values"},
     {"load-state", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
-        "go on from a text that --save-state wrote, under any plan; -p is added to it"},
+        "go on from a text that --save-state wrote, under any plan; -p is added to it, or left out behind an encoder"},
     {"save-state", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
         "write the text's tokens and caches to FILE at the end"},
     {"replan-at", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(GENERATE),

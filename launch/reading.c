@@ -8,7 +8,7 @@ enum sc_status sc_reading_open(
     const struct sc_model *model, const struct sc_options *options, struct sc_arena *arena, struct sc_reading *reading)
 {
     static const char *const spoken[] = {"audio", "language", "task"};
-    static const char *const kept[] = {"load-state", "save-state"};
+    static const char *const begun[] = {"prompt", "file", "audio", "language", "task"};
     reading->encodes = sc_source_is_read(model->graph, &reading->hears);
     for (size_t i = 0; i < sizeof spoken / sizeof spoken[0] && !reading->hears; i++) {
         if (sc_options_given(options, spoken[i])) {
@@ -16,10 +16,10 @@ enum sc_status sc_reading_open(
                 SC_BAD_USAGE, "option '--%s' is for models that read sound, and '%s' does not", spoken[i], model->path);
         }
     }
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && reading->encodes; i++) {
-        if (sc_options_given(options, kept[i])) {
-            return sc_fail(
-                SC_BAD_USAGE, "option '--%s' is for decoders alone, and '%s' has an encoder", kept[i], model->path);
+    for (size_t i = 0; i < sizeof begun / sizeof begun[0] && reading->encodes; i++) {
+        if (sc_options_given(options, "load-state") && sc_options_given(options, begun[i])) {
+            return sc_fail(SC_BAD_USAGE,
+                "options '--%s' and '--load-state' exclude each other: the file holds what the encoder read", begun[i]);
         }
     }
     const struct sc_begin_wish wish = {
@@ -66,6 +66,9 @@ enum sc_status sc_reading_request(const struct sc_reading *reading, const struct
     }
     if (!reading->encodes) {
         return read_text(reading, given, arena, &request->n_prompt, &request->prompt);
+    }
+    if (!given->fresh) { /* the text that is loaded goes on */
+        return SC_OK;
     }
     request->prompt = reading->begin.prompt;
     request->n_prompt = reading->begin.n_prompt;

@@ -61,7 +61,11 @@ enum sc_status sc_resume_begin(struct sc_resume *resume, struct sc_decoder *deco
         return SC_OK;
     }
     const int64_t *tokens = sc_state_file_tokens(resume->file, &n);
-    SC_TRY(sc_schedule_hold(schedule, tokens, n, sc_state_file_length(resume->file), &slot));
+    const struct sc_held_text text = {.tokens = tokens,
+        .n = n,
+        .n_held = sc_state_file_length(resume->file),
+        .n_source = sc_state_file_source(resume->file)};
+    SC_TRY(sc_schedule_hold(schedule, &text, &slot));
     const enum sc_status status = sc_state_file_restore(resume->file, session, slot);
     sc_resume_release(resume);
     return status;

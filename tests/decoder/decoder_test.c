@@ -322,7 +322,12 @@ static enum sc_status go_on(struct run *run, struct sc_decoder *decoder, struct 
         request.n_predict -= SC_MOVE_STEPS;
         request.forced += SC_MOVE_STEPS;
         run->step = SC_MOVE_STEPS;
-        status = sc_schedule_hold(schedule, request.prompt, request.n_prompt, sc_state_file_length(file), &slot);
+        const struct sc_held_text held = {.tokens = request.prompt,
+            .n = request.n_prompt,
+            .n_held = sc_state_file_length(file),
+            .n_source = sc_state_file_source(file)};
+        request.source = (struct sc_source){0};
+        status = sc_schedule_hold(schedule, &held, &slot);
         status = status == SC_OK ? sc_state_file_restore(file, session, slot) : status;
     }
     status = status == SC_OK ? sc_schedule_add(schedule, &request) : status;
@@ -354,11 +359,6 @@ static enum sc_status drive_moves(void *arg, struct sc_decoder *decoder)
     return status;
 }
 
-static bool is_encoded(const struct sc_reference_prompt *prompt)
-{
-    return prompt->source.ids || prompt->source.features;
-}
-
 /* Saved under a random plan and loaded under another cut; and begun whole, then moved to that random plan. */
 static void test_moves(const struct subject *subject, const struct sc_reference *reference, struct counts *counts)
 {
@@ -372,7 +372,7 @@ static void test_moves(const struct subject *subject, const struct sc_reference 
     snprintf(plan, sizeof plan, "/tmp/sc_moves_%d.json", (int)getpid());
     snprintf(state, sizeof state, "/tmp/sc_moves_%d.state", (int)getpid());
     tell(counts, want && run_config(subject, &whole, drive, &first, &n_stages) == SC_OK, "moves", "does not run");
-    for (int way = is_encoded(&prompt) ? 3 : 0; way < 6; way++) { /* what an encoder made is not saved */
+    for (int way = 0; way < 6; way++) {
         const int n_ranks = 2 + way % 3;
         const struct config random = {
             .n_ranks = n_ranks, .n_stages = 3, .n_threads = 1, .chunk = 7, .random = true, .seed = (uint64_t)way};

@@ -382,7 +382,8 @@ static void load(struct fixture *f, const char *path, struct text *text)
     int slot;
     assert_ok(sc_state_file_open(path, &owner, &file));
     const int64_t *tokens = sc_state_file_tokens(file, &n);
-    assert_ok(sc_schedule_hold(f->schedule, tokens, n, sc_state_file_length(file), &slot));
+    const struct sc_held_text held = {.tokens = tokens, .n = n, .n_held = sc_state_file_length(file)};
+    assert_ok(sc_schedule_hold(f->schedule, &held, &slot));
     assert_ok(sc_state_file_restore(file, sc_decoder_session(f->decoder), slot));
     for (int64_t i = 0; i < n; i++) {
         text->prompt[i] = tokens[i];
@@ -425,6 +426,12 @@ static void a_text_that_was_saved_goes_on(void **state)
     }
 }
 
+static enum sc_status hold(struct fixture *f, const int64_t *tokens, int64_t n, int *slot)
+{
+    const struct sc_held_text text = {.tokens = tokens, .n = n, .n_held = n - 1};
+    return sc_schedule_hold(f->schedule, &text, slot);
+}
+
 static void a_text_without_room_is_not_held(void **state)
 {
     (void)state;
@@ -433,16 +440,16 @@ static void a_text_without_room_is_not_held(void **state)
     int64_t text[256] = {0};
     int slot;
     open_fixture(&f, LLAMA, &setting);
-    assert_fails(SC_LIMIT, "201 tokens", sc_schedule_hold(f.schedule, text, 201, 10, &slot));
-    assert_fails(SC_LIMIT, "2 pages", sc_schedule_hold(f.schedule, text, 130, 129, &slot));
-    assert_ok(sc_schedule_hold(f.schedule, text, 128, 127, &slot));
+    assert_fails(SC_LIMIT, "201 tokens", hold(&f, text, 201, &slot));
+    assert_fails(SC_LIMIT, "2 pages", hold(&f, text, 130, &slot));
+    assert_ok(hold(&f, text, 128, &slot));
     sc_schedule_forget(f.schedule, slot);
     add(&f, 0, 50, 10);
     run_all(&f);
     assert_int_equal(f.texts[0].request.n_made, 10);
     add(&f, 1, 50, 10);
     assert_ok(sc_schedule_step(f.schedule));
-    assert_fails(SC_LIMIT, "no slot is idle", sc_schedule_hold(f.schedule, text, 10, 9, &slot));
+    assert_fails(SC_LIMIT, "no slot is idle", hold(&f, text, 10, &slot));
     run_all(&f);
     close_fixture(&f);
 }

@@ -8,7 +8,6 @@ refused()
 }
 refused models/t5 --audio "$sound/tone.wav"
 refused models/t5 -p hi --language fr
-refused models/t5 -p hi --save-state s
 refused models/whisper -p hi
 refused models/whisper --audio "$sound/tone.wav" -p hi
 refused models/whisper --audio "$sound/tone.wav" --language de
