@@ -44,6 +44,12 @@ static int64_t state_dim(const struct sc_finder *finder, int in, int out, int ax
     return from->dims[axis] < 0 && to->rank == from->rank ? to->dims[axis] : from->dims[axis];
 }
 
+/* Floats, or codes of them that the operator reads and writes. */
+static bool is_kept(enum sc_type type)
+{
+    return sc_type_is_float(type) || type == SC_I8 || type == SC_U8 || type == SC_F8E4M3FN;
+}
+
 /* A cache that an operator can append to in place: [batch, heads, positions, width] with known heads and width, read by
  * it alone. */
 static bool can_be_paged(const struct sc_finder *finder, int in, int out)
@@ -51,7 +57,7 @@ static bool can_be_paged(const struct sc_finder *finder, int in, int out)
     const struct sc_fact *fact = in < 0 ? NULL : &finder->graph->values[in].fact;
     return fact && out >= 0 && finder->is_input[in] && finder->is_output[out] && finder->readers[in] == 1 &&
         sc_pairs_find_input(finder->pairs, finder->n, in) < 0 && fact->rank == 4 && state_dim(finder, in, out, 1) > 0 &&
-        state_dim(finder, in, out, 3) > 0 && sc_type_is_float(fact->type);
+        state_dim(finder, in, out, 3) > 0 && is_kept(fact->type);
 }
 
 static enum sc_status add_paged(struct sc_finder *finder, int node, int in, int out, bool keys, int64_t capacity)
@@ -370,8 +376,9 @@ enum sc_status sc_pairs_set_formats(struct sc_state_pair *pairs, int n, const st
         if (pairs[p].joined && formats->keys != formats->values) {
             return sc_fail(SC_UNSUPPORTED, "-ctk, -ctv: keys and values that are joined in one cache have one type");
         }
-        if (pairs[p].type == SC_F64) {
-            return sc_fail(SC_UNSUPPORTED, "-ctk, -ctv: caches of double cannot be kept in another type");
+        if (pairs[p].type == SC_F64 || !sc_type_is_float(pairs[p].type)) {
+            return sc_fail(
+                SC_UNSUPPORTED, "-ctk, -ctv: caches of %s cannot be kept in another type", sc_type_name(pairs[p].type));
         }
         pairs[p].format = sc_page_type(format, pairs[p].type) == pairs[p].type ? SC_PAGE_AS_TYPE : format;
         paged = true;

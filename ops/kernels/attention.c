@@ -80,7 +80,7 @@ static struct layout layout_of(const struct sc_attention *a, int64_t length)
     l.acc = take(&l, l.rows * l.v_stride);
     l.k = take(&l, BLOCK * a->qk_width);
     l.v = take(&l, BLOCK * l.v_stride);
-    if (a->type != SC_F32 || a->v_type != SC_F32) {
+    if (a->type != SC_F32 || a->v_type != SC_F32 || a->k_codes) {
         l.wide = take(&l, BLOCK * a->qk_width); /* keys before they are turned */
         l.raw = take(&l, max64(l.score_stride, max64(a->qk_width, a->v_width))); /* words before they are widened */
     }
@@ -228,10 +228,18 @@ static struct block key_block(const struct job *job, const struct part *p, int64
     const int64_t at = p->kv_head * view->head_stride, n = min64(BLOCK, view->length - key);
     const void *page = view->pages[key / BLOCK];
     const bool ready = view->row_stride == 1 && view->column_stride == BLOCK;
-    if (type == SC_F32 && ready) {
+    if (a->k_codes && ready) {
+        sc_codes_widen_page(job->kernels, a->k_codes, p->kv_head, (const uint8_t *)page + at, p->k);
+    } else if (a->k_codes) {
+        for (int64_t j = 0; j < n; j++) {
+            const uint8_t *row = (const uint8_t *)page + at + j * view->row_stride;
+            sc_codes_widen(job->kernels, a->k_codes->type, a->k_codes->scales + p->kv_head * a->qk_width, a->qk_width,
+                row, p->wide + j * a->qk_width);
+        }
+        turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
+    } else if (type == SC_F32 && ready) {
         return floats(job, (const float *)page + at, BLOCK);
-    }
-    if (type == SC_F32) {
+    } else if (type == SC_F32) {
         turn_block((const float *)page + at, view->row_stride, view->column_stride, n, a->qk_width, p->k);
     } else if (type == SC_I8) {
         key_codes(job, p, (const uint8_t *)page + at);
@@ -258,7 +266,7 @@ static struct block value_rows(const struct job *job, const struct part *p, int6
     const void *page = view->pages[key / BLOCK];
     const int64_t stride = job->layout.v_stride, head = p->kv_head * view->head_stride;
     const int64_t at = head + key % BLOCK * view->row_stride;
-    const bool ready = view->column_stride == 1 && view->row_stride != 0 && a->v_width % 16 == 0;
+    const bool ready = view->column_stride == 1 && view->row_stride != 0 && a->v_width % 16 == 0 && !a->v_codes;
     if (ready && type == SC_F32) {
         return floats(job, (const float *)page + at, view->row_stride);
     }
@@ -267,7 +275,11 @@ static struct block value_rows(const struct job *job, const struct part *p, int6
     }
     for (int64_t j = 0; j < n; j++) {
         float *to = p->v + j * stride;
-        if (type == SC_I8) {
+        if (a->v_codes) {
+            const uint8_t *row = (const uint8_t *)page + at + j * view->row_stride;
+            sc_codes_widen(
+                job->kernels, a->v_codes->type, a->v_codes->scales + p->kv_head * a->v_width, a->v_width, row, to);
+        } else if (type == SC_I8) {
             value_codes(job, p, (const uint8_t *)page + head, key % BLOCK + j, to);
         } else {
             const struct elements value_row = {type, page, at + j * view->row_stride, view->column_stride};

@@ -4,7 +4,7 @@
 #define SC_OPS_KERNELS_ATTENTION_H
 
 #include "base/team.h"
-#include "ops/kernels/kernels.h"
+#include "ops/kernels/cache_codes.h"
 #include "tensor/value.h"
 
 /* What to copy to qk_out, in the order of Attention-23's qk_matmul_output_mode (errata of 2026). */
@@ -24,6 +24,7 @@ struct sc_attention {
     const void *q; /* element (b, h, i, d) at q_strides */
     int64_t q_strides[4];
     const struct sc_state_view *keys, *values; /* one per batch row */
+    const struct sc_cache_codes *k_codes, *v_codes; /* what views hold in place of numbers; NULL: numbers */
     const int64_t *offset; /* one per batch row */
     double scale, softcap;
     const float *slopes; /* per query head: s[j] += slope * (j - position); NULL: none */

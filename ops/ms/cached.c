@@ -27,12 +27,25 @@ size_t sc_cached_scratch_bytes(const struct sc_cached_attention *cached, int64_t
         sc_attention_scratch_bytes(&cached->attention, max_length, n_workers);
 }
 
+static const struct sc_cache_codes *codes_of(const struct sc_attention *a, bool key)
+{
+    return key ? a->k_codes : a->v_codes;
+}
+
+/* Of a head's row in a cache. */
+static int64_t row_elements(const struct sc_attention *a, bool key)
+{
+    const int64_t width = key ? a->qk_width : a->v_width;
+    return codes_of(a, key) ? sc_codes_bytes(codes_of(a, key)->type, width) : width;
+}
+
 static void dense_view(
     const struct sc_cached_attention *c, bool key, int64_t b, void **pages, struct sc_state_view *view)
 {
     const struct sc_attention *a = &c->attention;
-    const int64_t width = key ? a->qk_width : a->v_width;
-    const size_t bytes = sc_type_bytes(a->type);
+    const struct sc_cache_codes *codes = codes_of(a, key);
+    const int64_t width = row_elements(a, key);
+    const size_t bytes = codes ? 1 : sc_type_bytes(a->type);
     int64_t strides[4] = {a->kv_heads * c->present_room * width, c->present_room * width, width, 1};
     void *data = key ? c->present_k : c->present_v;
     if (!data) {
@@ -66,19 +79,23 @@ static void write_part(void *arg, int64_t part, int worker)
     const bool key = part < a->batch;
     const int64_t b = part % a->batch;
     const struct sc_state_view *view = &job->views[part];
-    const int64_t width = key ? a->qk_width : a->v_width;
+    const int64_t width = row_elements(a, key);
+    const struct sc_cache_codes *codes = codes_of(a, key);
     const size_t bytes = sc_type_bytes(a->type);
     const void *past = key ? c->past_k : c->past_v;
-    struct sc_cache_rows rows = {.type = a->type, .heads = a->kv_heads, .width = width};
+    struct sc_cache_rows rows = {.type = codes ? SC_U8 : a->type, .heads = a->kv_heads, .width = width};
     if (past && !c->state_k && past != (key ? c->present_k : c->present_v)) {
         rows.n = c->start[b] < c->past_room ? c->start[b] : c->past_room;
-        rows.data = sc_const_at(past, b * a->kv_heads * c->past_room * width, bytes);
+        rows.data = sc_const_at(past, b * a->kv_heads * c->past_room * width, sc_type_bytes(rows.type));
         rows.head_stride = c->past_room * width;
         rows.row_stride = width;
         rows.column_stride = 1;
         sc_cache_write(job->kernels, view, 0, &rows);
     }
     const int64_t *strides = key ? c->k_strides : c->v_strides;
+    rows.type = a->type;
+    rows.width = key ? a->qk_width : a->v_width;
+    rows.codes = codes;
     rows.n = c->length[b] - c->start[b] < c->n_new ? c->length[b] - c->start[b] : c->n_new;
     rows.data = sc_const_at(key ? c->k : c->v, b * strides[0], bytes);
     rows.head_stride = strides[1];

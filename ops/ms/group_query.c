@@ -5,7 +5,6 @@
 #include "ops/ms/group_query.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "ops/infer.h"
 #include "ops/nn/cache.h"
@@ -29,7 +28,6 @@ static enum sc_status params_gqa(
 {
     SC_TRY(sc_params_new(arena, sizeof(struct sc_gqa_params), params));
     struct sc_gqa_params *p = *params;
-    const char *quantised[2];
     SC_TRY(sc_node_int(node, "num_heads", 0, &p->q_heads));
     SC_TRY(sc_node_int(node, "kv_num_heads", 0, &p->kv_heads));
     SC_TRY(sc_node_int(node, "local_window_size", -1, &p->window));
@@ -42,8 +40,7 @@ static enum sc_status params_gqa(
     SC_TRY(sc_node_float(node, "scale", 0.0F, &p->scale));
     SC_TRY(sc_node_float(node, "softcap", 0.0F, &p->softcap));
     SC_TRY(read_epsilons(graph, node, p));
-    SC_TRY(sc_node_text(node, "k_quant_type", "NONE", &quantised[0]));
-    SC_TRY(sc_node_text(node, "v_quant_type", "NONE", &quantised[1]));
+    SC_TRY(sc_gqa_read_codes(graph, node, p));
     if (p->q_heads < 1 || p->kv_heads < 1 || p->q_heads % p->kv_heads != 0 || p->softcap < 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "%lld query heads cannot share %lld key heads",
             (long long)p->q_heads, (long long)p->kv_heads);
@@ -53,9 +50,6 @@ static enum sc_status params_gqa(
         return sc_node_fail(graph, node, SC_BAD_MODEL,
             "qk_output %lld, causal %lld, local_window_size %lld, sliding_window_cache %lld", (long long)p->qk_output,
             (long long)p->causal, (long long)p->window, (long long)p->evicts);
-    }
-    if (strcmp(quantised[0], "NONE") != 0 || strcmp(quantised[1], "NONE") != 0) {
-        return sc_node_fail(graph, node, SC_UNSUPPORTED, "quantised caches are not supported");
     }
     return SC_OK;
 }
@@ -68,9 +62,6 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_gqa_siz
     const struct sc_fact *past = sc_infer_in(infer, SC_GQA_PAST_K);
     const struct sc_fact *total = sc_infer_in(infer, SC_GQA_TOTAL);
     *s = (struct sc_gqa_sizes){.total = SC_DIM_UNKNOWN, .packed = !sc_infer_in(infer, SC_GQA_KEY)};
-    if (sc_infer_in(infer, SC_GQA_K_SCALE) || sc_infer_in(infer, SC_GQA_V_SCALE)) {
-        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "k_scale and v_scale are not supported");
-    }
     if (query->rank >= 0 && query->rank != 3) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "query has rank %d, want 3", query->rank);
     }
@@ -83,6 +74,7 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_gqa_siz
             (long long)hidden, (long long)heads);
     }
     s->width = hidden >= 0 ? hidden / heads : SC_DIM_UNKNOWN;
+    sc_gqa_find_cache(infer, s);
     if (past) {
         s->resident = past->kind == SC_KIND_STATE;
         s->past = past->rank == 4 ? past->dims[2] : SC_DIM_UNKNOWN;
@@ -140,7 +132,8 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
     const struct sc_gqa_params *p = infer->params;
     const int64_t hidden = s->width >= 0 ? p->kv_heads * s->width : SC_DIM_UNKNOWN;
     const int64_t rows[3] = {s->batch, s->n, hidden};
-    const int64_t cache[4] = {s->batch, p->kv_heads, SC_DIM_UNKNOWN, s->width};
+    const int64_t cache[4] = {s->batch, p->kv_heads, SC_DIM_UNKNOWN, s->cache_width};
+    SC_TRY(sc_gqa_check_codes(infer, s));
     SC_TRY(check_dims(infer, SC_GQA_KEY, 3, rows));
     SC_TRY(check_dims(infer, SC_GQA_VALUE, 3, rows));
     SC_TRY(check_dims(infer, SC_GQA_PAST_K, 4, cache));
@@ -164,13 +157,6 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
         }
     }
     const struct sc_fact *past[2] = {sc_infer_in(infer, SC_GQA_PAST_K), sc_infer_in(infer, SC_GQA_PAST_V)};
-    const enum sc_type type = infer->in[SC_GQA_QUERY]->type;
-    for (int i = 0; i < 2; i++) {
-        if (past[i] && past[i]->kind == SC_KIND_TENSOR && past[i]->type != SC_TYPE_NONE && past[i]->type != type) {
-            return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input %d is of %s, query of %s",
-                SC_GQA_PAST_K + i, sc_type_name(past[i]->type), sc_type_name(type));
-        }
-    }
     if (!past[0] != !past[1] || (past[0] && past[0]->kind != past[1]->kind) ||
         s->packed != !sc_infer_in(infer, SC_GQA_VALUE)) {
         return sc_node_fail(
@@ -200,8 +186,8 @@ static enum sc_status infer_gqa(struct sc_infer *infer)
         }
         /* A past with room for everything is a shared buffer: the present has its size. */
         const int64_t room = s.past >= 0 && s.total >= 0 ? (s.past > s.total ? s.past : s.total) : SC_DIM_UNKNOWN;
-        const int64_t present[4] = {s.batch, p->kv_heads, room, s.width};
-        sc_fact_tensor(infer->out[i], type, 4, present);
+        const int64_t present[4] = {s.batch, p->kv_heads, room, s.cache_width};
+        sc_fact_tensor(infer->out[i], s.cache, 4, present);
     }
     if (sc_infer_out(infer, 3)) {
         const int64_t total = s.resident && !sc_infer_in(infer, SC_GQA_TOTAL) ? SC_DIM_UNKNOWN : s.total;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GroupQueryAttention between its two files: group_query.c (what it is) and group_query_run.c (what it does). */
+ * GroupQueryAttention between its files: group_query.c (what it is), group_query_run.c (what it does), group_query_codes.c
+ * (caches that are quantised). */
 #ifndef SC_OPS_MS_GROUP_QUERY_H
 #define SC_OPS_MS_GROUP_QUERY_H
 
+#include "ops/kernels/cache_codes.h"
 #include "ops/op.h"
 
 enum sc_gqa_input {
@@ -30,6 +32,8 @@ enum { SC_GQA_N_OUT = 4 };
 struct sc_gqa_params {
     int64_t q_heads, kv_heads, window, rotary, interleaved, smooth, causal, qk_output;
     int64_t evicts; /* sliding_window_cache: a cache that is full gives up its oldest rows */
+    int64_t bits; /* of a number in a quantised cache; 0: caches are as queries are */
+    bool channels[2]; /* keys and values: quantised with a scale for each column of each head, else one for all */
     float scale, softcap;
     float q_epsilon, k_epsilon; /* of the norms of heads */
 };
@@ -37,6 +41,8 @@ struct sc_gqa_params {
 /* Sizes; unknown ones are SC_DIM_UNKNOWN. */
 struct sc_gqa_sizes {
     int64_t batch, n, width, past, total; /* past: rows that past_key has room for, 0 without one */
+    int64_t cache_width; /* of a row of a head in a cache: bytes where that is quantised */
+    enum sc_type cache;
     bool packed; /* query holds Q, K and V */
     bool resident;
 };
@@ -47,6 +53,13 @@ struct sc_gqa_sizes sc_gqa_call_sizes(const struct sc_call *call, bool with_data
 /* Where the new rows of a batch row start, and how many keys there are then. A first prompt may be padded at its end, and any
  * chunk where query_seqlens says how many of its rows count. */
 void sc_gqa_span(const struct sc_call *call, const struct sc_gqa_sizes *s, int64_t b, int64_t *start, int64_t *length);
+
+/* Quantised caches: attributes; the sizes that they have; inputs that do not fit; and the scales [kv_heads][width] of keys (0) or
+ * values (1). */
+enum sc_status sc_gqa_read_codes(const struct sc_graph *graph, const struct sc_node *node, struct sc_gqa_params *p);
+void sc_gqa_find_cache(const struct sc_infer *infer, struct sc_gqa_sizes *sizes);
+enum sc_status sc_gqa_check_codes(const struct sc_infer *infer, const struct sc_gqa_sizes *sizes);
+void sc_gqa_spread_scales(const struct sc_call *call, int i, int64_t width, float *to);
 
 size_t sc_gqa_scratch(const struct sc_call *call);
 void sc_gqa_run(const struct sc_call *call);

@@ -16,6 +16,7 @@ struct rooms {
     int64_t *start, *length;
     void *q, *k; /* [batch, n, heads, width]: normalised and rotated */
     void *present_k, *present_v;
+    float *scales[2]; /* of keys and values that are quantised: [kv_heads, width] */
     float *sink; /* [q_heads] */
     char *rotate; /* rotate_bytes of each worker */
     void *rest;
@@ -47,7 +48,7 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_si
     const size_t bytes = sc_type_bytes(sc_call_in(call, SC_GQA_QUERY)->type);
     const size_t row = (size_t)(s->batch * s->n * s->width) * bytes;
     const int64_t positions = s->past > s->total ? s->past : s->total;
-    const size_t cache = (size_t)(s->batch * p->kv_heads * positions * s->width) * bytes;
+    const size_t cache = (size_t)(s->batch * p->kv_heads * positions * s->cache_width) * sc_type_bytes(s->cache);
     struct rooms r = {0};
     struct sc_room room = {.at = base};
     r.start = sc_room_bytes(&room, (size_t)s->batch * sizeof(int64_t));
@@ -63,6 +64,9 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_si
     if (!s->resident) {
         r.present_k = sc_call_out(call, 1) ? NULL : sc_room_bytes(&room, cache);
         r.present_v = sc_call_out(call, 2) ? NULL : sc_room_bytes(&room, cache);
+    }
+    for (int i = 0; i < 2 && p->bits > 0; i++) {
+        r.scales[i] = sc_room_bytes(&room, (size_t)(p->kv_heads * s->width) * sizeof(float));
     }
     r.rest = sc_room_bytes(&room, 0);
     r.bytes = room.used;
@@ -136,16 +140,29 @@ static void describe(const struct sc_call *call, const struct sc_gqa_sizes *s, s
     c->present_room = s->past > s->total ? s->past : s->total;
 }
 
+/* What quantised caches hold. */
+static void set_codes(const struct sc_call *call, const struct sc_gqa_sizes *s, float *const scales[2],
+    struct sc_cache_codes codes[2], struct sc_attention *a)
+{
+    const struct sc_gqa_params *p = call->params;
+    for (int i = 0; i < 2 && p->bits > 0; i++) {
+        codes[i] = (struct sc_cache_codes){.type = s->cache, .width = s->width, .scales = scales[i]};
+        *(i == 0 ? &a->k_codes : &a->v_codes) = &codes[i];
+    }
+}
+
 size_t sc_gqa_scratch(const struct sc_call *call)
 {
+    struct sc_cache_codes codes[2];
     struct sc_cached_attention c;
     const struct sc_gqa_sizes s = sc_gqa_call_sizes(call, false);
     struct sc_gqa_sizes bound = s; /* total is data: the present's dims tell it here, or what a cache can hold */
     const struct sc_tensor *present = sc_call_out(call, 1) ? sc_call_out(call, 1) : sc_call_out(call, 2);
     bound.total = s.resident ? s.past : present ? present->dims[2] : s.past + s.n;
     describe(call, &bound, &c);
-    return cut_rooms(call, &bound, NULL).bytes +
-        sc_cached_scratch_bytes(&c, c.state_k ? s.past : c.present_room, sc_team_size(call->team));
+    const struct rooms rooms = cut_rooms(call, &bound, NULL);
+    set_codes(call, &bound, rooms.scales, codes, &c.attention);
+    return rooms.bytes + sc_cached_scratch_bytes(&c, c.state_k ? s.past : c.present_room, sc_team_size(call->team));
 }
 
 struct turn {
@@ -270,8 +287,13 @@ void sc_gqa_run(const struct sc_call *call)
     const struct sc_gqa_params *p = call->params;
     const struct sc_gqa_sizes s = sc_gqa_call_sizes(call, true);
     struct sc_cached_attention c;
+    struct sc_cache_codes codes[2];
     const struct rooms rooms = cut_rooms(call, &s, call->scratch);
     describe(call, &s, &c);
+    set_codes(call, &s, rooms.scales, codes, &c.attention);
+    for (int i = 0; i < 2 && p->bits > 0; i++) {
+        sc_gqa_spread_scales(call, i, s.width, rooms.scales[i]);
+    }
     for (int64_t b = 0; b < s.batch; b++) {
         sc_gqa_span(call, &s, b, &rooms.start[b], &rooms.length[b]);
     }

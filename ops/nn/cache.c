@@ -47,11 +47,27 @@ struct target {
     const struct sc_state_view *view;
     void *head; /* the head's part of the page */
     int64_t row, column, n, width;
+    const struct sc_cache_codes *codes;
+    const float *scales; /* of the head */
 };
+
+static void put_codes(const struct target *t, const float *x)
+{
+    const enum sc_type type = t->codes->type;
+    const int64_t stride = t->view->column_stride;
+    uint8_t codes[SC_PAGE_CODES];
+    sc_codes_narrow(type, t->scales + t->column, t->n, x, codes);
+    scatter(codes, (char *)t->head + t->row * t->view->row_stride + sc_codes_bytes(type, t->column) * stride, 1, stride,
+        sc_codes_bytes(type, t->n));
+}
 
 static void put(const struct sc_kernels *kernels, const struct target *t, const float *x)
 {
     const struct sc_state_view *view = t->view;
+    if (t->codes) {
+        put_codes(t, x);
+        return;
+    }
     const int64_t at = t->row * view->row_stride + t->column * view->column_stride;
     uint16_t words[SC_PAGE_CODES];
     int8_t codes[SC_PAGE_CODES];
@@ -72,12 +88,14 @@ static void put(const struct sc_kernels *kernels, const struct target *t, const 
 static void convert_row(const struct sc_kernels *kernels, const struct sc_state_view *view, int64_t position, int64_t i,
     const struct sc_cache_rows *rows)
 {
-    const size_t bytes = sc_type_bytes(sc_page_type(view->format, rows->type));
+    const size_t bytes = rows->codes ? 1 : sc_type_bytes(sc_page_type(view->format, rows->type));
     for (int64_t h = 0; h < rows->heads; h++) {
         struct target target = {.view = view,
             .head = sc_at(view->pages[position / SC_PAGE_ROWS], h * view->head_stride, bytes),
             .row = position % SC_PAGE_ROWS,
-            .width = rows->width};
+            .width = rows->width,
+            .codes = rows->codes,
+            .scales = rows->codes ? rows->codes->scales + h * rows->width : NULL};
         for (; target.column < rows->width; target.column += SC_PAGE_CODES) {
             float x[SC_PAGE_CODES];
             const int64_t left = rows->width - target.column;
@@ -95,7 +113,7 @@ void sc_cache_write(
     for (int64_t done = 0; done < rows->n;) {
         const int64_t at = start + done, room = SC_PAGE_ROWS - at % SC_PAGE_ROWS;
         const int64_t n = rows->n - done < room ? rows->n - done : room;
-        if (sc_page_type(view->format, rows->type) == rows->type) {
+        if (!rows->codes && sc_page_type(view->format, rows->type) == rows->type) {
             copy_rows(view, at, done, n, rows);
         } else {
             for (int64_t i = done; i < done + n; i++) {

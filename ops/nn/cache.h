@@ -3,6 +3,7 @@
 #ifndef SC_OPS_NN_CACHE_H
 #define SC_OPS_NN_CACHE_H
 
+#include "ops/kernels/cache_codes.h"
 #include "ops/op.h"
 
 /* Rows of one batch row that go into a cache: element (head, row, column) at strides in elements. */
@@ -11,6 +12,7 @@ struct sc_cache_rows {
     int64_t heads, n, width;
     const void *data;
     int64_t head_stride, row_stride, column_stride;
+    const struct sc_cache_codes *codes; /* that the cache holds in place of these numbers; NULL: as its pages do */
 };
 
 /* Writes the rows at positions start, start + 1, ... of the view, whose pages have room, as its pages hold numbers. A row

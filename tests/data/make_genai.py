@@ -5,6 +5,7 @@ ONNX Runtime makes of them (tests/decoder/make_reference.py).
 
 usage: make_genai.py FOLDER [NAME...]     needs onnxruntime-genai 0.18, torch 2.13, transformers 5, onnxruntime 1.32
 """
+import json
 import pathlib
 import subprocess
 import sys
@@ -24,6 +25,8 @@ FORMS = {
     "int4": ("LlamaConfig", {"head_dim": 16}, "int4", []),
     "int4_zeros": ("LlamaConfig", {"head_dim": 16}, "int4", ["is_symmetric=false", "accuracy_level=1"]),
     "int8": ("Qwen2Config", {"hidden_size": 64}, "int8", []),
+    "cache8": ("LlamaConfig", {"head_dim": 16}, "fp32", ["kv_cache_quant_scheme=int8_per_channel"]),
+    "cache4": ("LlamaConfig", {"head_dim": 16}, "fp32", ["kv_cache_quant_scheme=int4_per_tensor"]),
     "lfm2": ("Lfm2Config", {"hidden_size": 64, "layer_types": ["conv", "full_attention"], "block_multiple_of": 16}, "fp32", []),
 }
 
@@ -41,12 +44,24 @@ def checkpoint(folder, kind, sizes):
     transformers.PreTrainedTokenizerFast(tokenizer_object=letters, bos_token="<s>", eos_token="</s>").save_pretrained(folder)
 
 
+def scales(folder, scheme):
+    """The builder's option for the scales of a quantised cache, whose numbers are five at most."""
+    bits, _, kind = scheme.split("=")[1].partition("_")
+    most = 5 / (2 ** (int(bits[3:]) - 1) - 1)
+    columns = [most * (1 - column / 200) for column in range(2 * 16)]
+    layers = [columns if kind == "per_channel" else most] * SIZES["num_hidden_layers"]
+    path = pathlib.Path(folder) / "scales.json"
+    path.write_text(json.dumps({"scales": {"k_scales": layers, "v_scales": layers}}))
+    return f"kv_cache_scale_file={path}"
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     for name in sys.argv[2:] or FORMS:
         kind, sizes, precision, options = FORMS[name]
         with tempfile.TemporaryDirectory() as folder:
             checkpoint(folder, kind, sizes)
+            options = options + [scales(folder, option) for option in options if option.startswith("kv_cache_quant_scheme")]
             subprocess.run([sys.executable, "-m", "onnxruntime_genai.models.builder", "-i", folder, "-o", out / name, "-p", precision,
                             "-e", "cpu", "-c", folder, "--extra_options", "hf_token=false", *options], check=True)
         subprocess.run([sys.executable, HERE.parent / "decoder" / "make_reference.py", out / name / "model.onnx", out / name,

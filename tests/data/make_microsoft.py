@@ -155,6 +155,65 @@ for name, fixed in {
     case("group_query_" + name, **fixed)(group_query)
 
 
+def codes_of(x, scales, type):
+    """What a quantised cache holds of [.., width]: int8, float8, or two numbers of 4 bits a byte."""
+    scaled = x.astype(np.float32) * (np.float32(1) / scales)
+    if type == "float8":
+        return np.clip(scaled, -448, 448).astype(ml_dtypes.float8_e4m3fn)
+    whole = np.clip(np.rint(scaled), *((-128, 127) if type == "int8" else (-8, 7))).astype(np.int8)
+    if type == "int8":
+        return whole
+    bytes = np.pad(whole, [(0, 0)] * (x.ndim - 1) + [(0, whole.shape[-1] % 2)]).astype(np.uint8) + 8
+    return bytes[..., 0::2] | bytes[..., 1::2] << 4
+
+
+def coded(random, type="int8", channels=True, flat=False, **fixed):
+    """Caches that are quantised: int8, int4 or float8; with a scale for each column of each head, or one."""
+    op, inputs, attributes, *rest = group_query(random, **fixed)
+    kv, width = inputs[3].shape[1], inputs[3].shape[3]
+    for i in range(2):
+        scale = random.uniform(0.5, 1.5, (1, kv, 1, width) if channels else (1,)) * {"int8": 0.02, "int4": 0.3, "float8": 0.01}[type]
+        inputs[12 + i] = scale.astype(np.float32).reshape(-1) if flat else scale.astype(np.float32)
+        inputs[3 + i] = codes_of(inputs[3 + i], inputs[12 + i].reshape(1, -1, 1, width if channels else 1), type)
+    kind = "PER_CHANNEL" if channels else "PER_TENSOR"
+    return op, inputs, dict(attributes, k_quant_type=kind, v_quant_type=kind, kv_cache_bit_width=4 if type == "int4" else 8), *rest
+
+
+def by_floats(op, inputs, attributes):
+    """Quantised caches by the operator without: what they stand for is its past; what they hold of the new rows is its past too, one
+    query after another."""
+    x, scales, past = inputs[:3], [s.astype(np.float32) for s in inputs[12:14]], [p.astype(np.float32) for p in inputs[3:5]]
+    rest = {name: value for name, value in attributes.items() if "quant" not in name and "bit_width" not in name}
+    rows, held = [], [p * s for p, s in zip(past, scales)]
+    kept = list(inputs[3:5])
+    for i in range(x[0].shape[1]):
+        total = held[0].shape[2] + 1
+        one = [a[:, i:i + 1] for a in x] + held + [np.array([total - 1], np.int32), np.array(total, np.int32)]
+        heads = [a[:, i].reshape(1, attributes["kv_num_heads"], 1, -1) for a in x[1:]]
+        codes = [codes_of(h, s, "float8") for h, s in zip(heads, scales)]
+        one[1:3] = [(c.astype(np.float32) * s).reshape(1, 1, -1) for c, s in zip(codes, scales)]
+        y, *held = by_node(op, one, rest, 3)
+        rows.append(y)
+        kept = [np.concatenate([k, c], 2) for k, c in zip(kept, codes)]
+    return [np.concatenate(rows, 1), *kept]
+
+
+for name, fixed in {
+    "int8": dict(n=5, past=6), "int8_one": dict(n=5, channels=False, packed=True, rotary=16), "int8_decode": dict(past=60, rotary=16, flat=True),
+    "int4": dict(type="int4", n=5, past=6, packed=True, rotary=16), "int4_one": dict(type="int4", n=5, channels=False),
+    "int4_decode": dict(type="int4", past=60, rotary=16, local_window_size=9), "int4_shared": dict(type="int4", past=6, room=20, rotary=16),
+    "int8_batch": dict(batch=3, n=1, past=7, room=12, rotary=16, lengths=[4, 8, 1]),
+    "int8_softcap": dict(n=6, softcap=2.0, sink=True), "int8_scores": dict(n=5, past=3, scores=1), "int4_bias": dict(type="int4", past=6, bias=(1, 4)),
+}.items():
+    case("group_query_coded_" + name, **fixed)(coded)
+for name, fixed in {"int8": dict(n=5, past=6, rotary=16), "int4": dict(type="int4", past=9, packed=True, rotary=16)}.items():
+    case("half_group_query_coded_" + name, kind=np.float16, **fixed)(coded)
+# float8 is of other devices than ONNX Runtime's CPU
+for name, fixed in {"float8": dict(n=5, past=6), "float8_one": dict(n=3, past=70, channels=False)}.items():
+    case("group_query_coded_" + name, type="float8", **fixed)(coded)
+    RULES["group_query_coded_" + name] = by_floats
+
+
 def rotary(random, shape, width, ids, kind=np.float32, **attributes):
     return "RotaryEmbedding", [f32(random, *shape).astype(kind), np.array(ids, np.int64), *angles(32, width // 2, kind)], attributes, 1, ()
 

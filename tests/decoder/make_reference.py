@@ -16,7 +16,7 @@ import numpy as np
 import onnxruntime
 
 
-TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8}
 
 
 class Decoder:

@@ -1,0 +1,1 @@
+Bx3JÀ\ÑmoןnMdךËmשן[גÛ¨aיÚeןאavyJrזנמטd[בנlkRlלרÅע^~כZkבU`עlnןÞקÉטצcDVךבÈÛmkfךmס\ינכÛgn`fכה`י:k_פTW‗כkדדסmט×ן~אילÝבNnצ^cRלגbaÞף`iÝjkמףםגÊÛYhesXי\pXNשQןi_סיגppÜפ1מלÓpazjלטם]ewuוגnajUHpרבOÞplÛסעגQlu¼

@@ -1,0 +1,1 @@
+Bx4Jјsеёй\илTтsy’[nфаxjd?SIYnqнгlцрдлф]dRpkх`ibёжк]vрpзdизЏJбщQг[aBqшц[уnp„р№лYlкEн’Srжи\двlрхDсоg`≈i`qбїмmкжc№хЌжесokниfgкмгжkт\\яkкос’йjtгihёpдaвaлhп`сjxdщniigrlqехўkY[цyб\одрбмдt\‘jаa]e]жiйгозсж

@@ -1,0 +1,1 @@
+By1Jа\—moпnMdкЋmщп[вџ®aйЏeпаavyJrжроиd[брlkRlмш≈т^~лZkбU`тlnпёч…ицcDVкб»џmkfкmс\йрлџgn`fлд`й:k_фTWялhоZкъjрвгnhпдvлгZпmaйд]gvфajуuкbjо™“b“iг9швhmzџ^uifkktniуiаmlйїKfhрдrмлвqвqdниbнkггсmи„п~аймЁбNnц^cRмвbaёу`iЁjkоунв џYhesXй\pXNщQпi_сйвpp№ф1ом”pazjмин]ewuевnajUHpшбOёplџствQluЉ÷фlVзy`”собd–dhujтjсZjвдhmгdоfЉvrкsрhмижtrbбнЏh`–д;“нyr’яiеCWфfмrrџ`бs–`’уsHliё√

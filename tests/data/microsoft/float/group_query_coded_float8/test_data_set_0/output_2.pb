@@ -1,0 +1,1 @@
+By2Jаsеёй\илTтsy’[nфаxjd?SIYnqнгlцрдлф]dRpkх`ibёжк]vрpзdизЏJбщQг[aBqшц[уnp„р№лYlкEн’Srжи\двlрхDсоg`≈imc мiifqуйсqkSi¶XRhвaмb`с\лпmт…ilжfиUi»’ъf`ўкйwвхдкнфdOждиwзгёTнргтoжiTnфbбt_akb`qбїмmкжc№хЌжесokниfgкмгжkт\\яkкос’йjtгihёpдaвaлhп`сjxdщniigrlqехўkY[цyб\одрбмдt\‘jаa]e]жiйгозсжKZялYwqlnўжacсau≠фяbVпu÷ “yлдsOv\ЏVдmpя\tнn]dgiицўк` йnпnерk“^jмtqеи mpjрV]\пхбi
