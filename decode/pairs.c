@@ -86,7 +86,7 @@ static const struct {
     const char *domain, *op;
     int key, value;
 } caching[] = {{"", "Attention", 4, 5}, {"sc", "Attention", 4, 5}, {"com.microsoft", "GroupQueryAttention", 3, 4},
-    {"com.microsoft", "MultiHeadAttention", 6, 7}};
+    {"com.microsoft", "MultiHeadAttention", 6, 7}, {"com.microsoft", "DecoderMaskedMultiHeadAttention", 5, 6}};
 
 static enum sc_status find_attention(struct sc_finder *finder, int n)
 {

@@ -113,6 +113,7 @@
     {"com.microsoft", "Attention"},
     {"com.microsoft", "BiasGelu"},
     {"com.microsoft", "CausalConvWithState"},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention"},
     {"com.microsoft", "FastGelu"},
     {"com.microsoft", "FusedMatMul"},
     {"com.microsoft", "Gelu"},

@@ -17,6 +17,7 @@ struct rooms {
     void *added; /* to scores */
     float *rows; /* two of a head */
     void *present_k, *present_v; /* that nobody asked for */
+    void *chosen_k, *chosen_v; /* rows of the beams that each row of the batch goes on from */
     void *rest;
     size_t bytes;
 };
@@ -24,10 +25,10 @@ struct rooms {
 static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_sizes *s, char *base)
 {
     const struct sc_mha_params *p = call->params;
-    const size_t bytes = sc_type_bytes(sc_call_in(call, SC_MHA_QUERY)->type);
+    const size_t bytes = sc_type_bytes(sc_mha_in(call, SC_MHA_QUERY)->type);
     const size_t head = (size_t)(s->batch * p->heads), rows = head * (size_t)s->n_kv;
-    const bool biased = sc_call_in(call, SC_MHA_BIAS), kept = s->form == SC_MHA_KEPT;
-    const bool joins = sc_call_in(call, SC_MHA_PAST_K) && !s->resident;
+    const bool biased = sc_mha_in(call, SC_MHA_BIAS), kept = s->form == SC_MHA_KEPT;
+    const bool joins = sc_mha_in(call, SC_MHA_PAST_K) && !s->resident;
     const struct sc_added added = sc_mha_added(call, s);
     const int64_t widest = s->width > s->v_width ? s->width : s->v_width;
     struct rooms r = {0};
@@ -40,10 +41,14 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_si
     r.added = sc_room_bytes(&room, sc_added_bytes(&added));
     r.rows = sc_room_bytes(&room, 2 * (size_t)widest * sizeof(float));
     if (joins && !sc_call_out(call, 1)) {
-        r.present_k = sc_room_bytes(&room, head * (size_t)(s->total * s->width) * bytes);
+        r.present_k = sc_room_bytes(&room, head * (size_t)(s->room * s->width) * bytes);
     }
     if (joins && !sc_call_out(call, 2)) {
-        r.present_v = sc_room_bytes(&room, head * (size_t)(s->total * s->v_width) * bytes);
+        r.present_v = sc_room_bytes(&room, head * (size_t)(s->room * s->v_width) * bytes);
+    }
+    if (joins && sc_mha_in(call, SC_MHA_BEAMS)) {
+        r.chosen_k = sc_room_bytes(&room, head * (size_t)(s->total * s->width) * bytes);
+        r.chosen_v = sc_room_bytes(&room, head * (size_t)(s->total * s->v_width) * bytes);
     }
     r.rest = sc_room_bytes(&room, 0);
     r.bytes = room.used;
@@ -62,8 +67,8 @@ static void set_strides(int64_t strides[4], int64_t batch, int64_t head, int64_t
 static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, struct sc_cached_attention *c)
 {
     const int64_t heads = ((const struct sc_mha_params *)call->params)->heads, w = s->width, v = s->v_width;
-    const struct sc_tensor *q = sc_call_in(call, SC_MHA_QUERY), *key = sc_call_in(call, SC_MHA_KEY);
-    const struct sc_tensor *value = sc_call_in(call, SC_MHA_VALUE);
+    const struct sc_tensor *q = sc_mha_in(call, SC_MHA_QUERY), *key = sc_mha_in(call, SC_MHA_KEY);
+    const struct sc_tensor *value = sc_mha_in(call, SC_MHA_VALUE);
     const size_t bytes = sc_type_bytes(q->type);
     const int64_t of = s->form == SC_MHA_PACKED ? 3 : s->form == SC_MHA_PAIRS ? 2 : 1;
     set_strides(c->attention.q_strides, s->n * heads * w, w, heads * w);
@@ -72,6 +77,10 @@ static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, 
         set_strides(c->attention.q_strides, s->n * heads * 3 * w, 3 * w, heads * 3 * w);
         c->k = sc_const_at(q->data, w, bytes);
         c->v = sc_const_at(q->data, 2 * w, bytes);
+    } else if (s->form == SC_MHA_ABREAST) {
+        set_strides(c->attention.q_strides, s->n * heads * 3 * w, w, heads * 3 * w);
+        c->k = sc_const_at(q->data, heads * w, bytes);
+        c->v = sc_const_at(q->data, 2 * heads * w, bytes);
     } else {
         c->k = key->data;
         c->v = s->form == SC_MHA_PAIRS ? sc_const_at(key->data, w, bytes) : value->data;
@@ -79,6 +88,9 @@ static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, 
     if (s->form == SC_MHA_KEPT) {
         set_strides(c->k_strides, heads * s->n_kv * w, s->n_kv * w, w);
         set_strides(c->v_strides, heads * s->n_kv * v, s->n_kv * v, v);
+    } else if (s->form == SC_MHA_ABREAST) {
+        memcpy(c->k_strides, c->attention.q_strides, sizeof c->k_strides);
+        memcpy(c->v_strides, c->attention.q_strides, sizeof c->v_strides);
     } else {
         set_strides(c->k_strides, s->n_kv * heads * of * w, of * w, heads * of * w);
         set_strides(c->v_strides, s->n_kv * heads * of * v, of * v, heads * of * v);
@@ -90,9 +102,9 @@ static void describe(
 {
     const struct sc_mha_params *p = call->params;
     const struct sc_tensor *scores = sc_call_out(call, 3);
-    const struct sc_tensor *past_k = s->resident ? NULL : sc_call_in(call, SC_MHA_PAST_K);
+    const struct sc_tensor *past_k = s->resident ? NULL : sc_mha_in(call, SC_MHA_PAST_K);
     const struct sc_tensor *present_k = sc_call_out(call, 1), *present_v = sc_call_out(call, 2);
-    const enum sc_type type = sc_call_in(call, SC_MHA_QUERY)->type;
+    const enum sc_type type = sc_mha_in(call, SC_MHA_QUERY)->type;
     memset(c, 0, sizeof *c);
     c->attention = (struct sc_attention){.type = type,
         .v_type = type,
@@ -103,7 +115,7 @@ static void describe(
         .qk_width = s->width,
         .v_width = s->v_width,
         .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
-        .causal = p->causal != 0,
+        .causal = p->causal != 0 || (p->single && s->resident),
         .left_window = -1,
         .right_window = -1,
         .y = sc_call_out(call, 0)->data,
@@ -116,13 +128,13 @@ static void describe(
     c->start = r->start;
     c->length = r->length;
     if (s->resident) {
-        c->state_k = call->in[SC_MHA_PAST_K]->u.state;
-        c->state_v = call->in[SC_MHA_PAST_V]->u.state;
+        c->state_k = sc_mha_state(call, SC_MHA_PAST_K);
+        c->state_v = sc_mha_state(call, SC_MHA_PAST_V);
     } else if (past_k || present_k || present_v) {
         c->past_k = past_k ? past_k->data : NULL;
-        c->past_v = past_k ? sc_call_in(call, SC_MHA_PAST_V)->data : NULL;
-        c->past_room = s->past;
-        c->present_room = s->total;
+        c->past_v = past_k ? sc_mha_in(call, SC_MHA_PAST_V)->data : NULL;
+        c->past_room = past_k ? past_k->dims[2] : 0;
+        c->present_room = s->room;
         c->present_k = present_k ? present_k->data : r->present_k;
         c->present_v = present_v ? present_v->data : r->present_v;
     }
@@ -130,8 +142,8 @@ static void describe(
 
 size_t sc_mha_scratch(const struct sc_call *call)
 {
-    struct sc_mha_sizes s = sc_mha_call_sizes(call);
-    const struct sc_state *keys = s.resident ? call->in[SC_MHA_PAST_K]->u.state : NULL;
+    struct sc_mha_sizes s = sc_mha_call_sizes(call, false);
+    const struct sc_state *keys = s.resident ? sc_mha_state(call, SC_MHA_PAST_K) : NULL;
     s.total = keys && keys->capacity > s.total ? keys->capacity : s.total;
     const struct rooms rooms = cut_rooms(call, &s, NULL);
     struct sc_cached_attention c;
@@ -151,7 +163,7 @@ static void add_bias(
     const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, const struct biased *b)
 {
     const int64_t heads = ((const struct sc_mha_params *)call->params)->heads;
-    const struct sc_tensor *bias = sc_call_in(call, SC_MHA_BIAS);
+    const struct sc_tensor *bias = sc_mha_in(call, SC_MHA_BIAS);
     const enum sc_type type = bias->type;
     const size_t bytes = sc_type_bytes(type);
     for (int64_t i = 0; i < s->batch * b->n * heads; i++) {
@@ -185,9 +197,63 @@ static void add_biases(
     }
 }
 
+/* Of a shared buffer all is kept, also what is past its length. */
+static void keep_past(const struct sc_call *call, struct sc_cached_attention *c)
+{
+    const struct sc_mha_params *p = call->params;
+    if (!p->shared || !c->past_k) {
+        return;
+    }
+    const struct sc_tensor *pasts[2] = {sc_mha_in(call, SC_MHA_PAST_K), sc_mha_in(call, SC_MHA_PAST_V)};
+    void *presents[2] = {c->present_k, c->present_v};
+    for (int i = 0; i < 2; i++) {
+        if (presents[i] != pasts[i]->data) {
+            memcpy(presents[i], pasts[i]->data, sc_tensor_bytes(pasts[i]));
+        }
+    }
+    c->past_k = c->present_k;
+    c->past_v = c->present_v;
+}
+
+/* Rows of one cache [batch, heads, room, width] that each row of the batch reads: before its last one, those of the beams of its
+ * text that they came from. */
+static void gather_beams(
+    const struct sc_call *call, const struct sc_mha_sizes *s, const char *cache, size_t row_bytes, char *to)
+{
+    const struct sc_tensor *beams = sc_mha_in(call, SC_MHA_BEAMS);
+    const int64_t heads = ((const struct sc_mha_params *)call->params)->heads;
+    const int64_t width = beams->dims[1], positions = beams->dims[2];
+    for (int64_t i = 0; i < s->batch * heads * s->total; i++) {
+        const int64_t at = i % s->total, head = i / s->total % heads, row = i / s->total / heads;
+        const int64_t from = at < s->past ? row / width * width + sc_index_at(beams, row * positions + at) : row;
+        memcpy(
+            to + (size_t)i * row_bytes, cache + (size_t)((from * heads + head) * s->room + at) * row_bytes, row_bytes);
+    }
+}
+
+/* The new rows go to the present, and attention reads those that are chosen where they are gathered. */
+static void choose_beams(
+    const struct sc_call *call, const struct sc_mha_sizes *s, const struct rooms *r, struct sc_cached_attention *c)
+{
+    const int64_t heads = ((const struct sc_mha_params *)call->params)->heads;
+    const size_t bytes = sc_type_bytes(c->attention.type);
+    struct sc_cached_attention writing = *c;
+    writing.attention.n_q = 0;
+    sc_cached_run(&writing, call->kernels, call->team, r->rest);
+    gather_beams(call, s, c->present_k, (size_t)s->width * bytes, r->chosen_k);
+    gather_beams(call, s, c->present_v, (size_t)s->v_width * bytes, r->chosen_v);
+    c->k = r->chosen_k;
+    c->v = r->chosen_v;
+    c->n_new = s->total;
+    c->present_k = c->present_v = NULL;
+    c->present_room = 0;
+    set_strides(c->k_strides, heads * s->total * s->width, s->total * s->width, s->width);
+    set_strides(c->v_strides, heads * s->total * s->v_width, s->total * s->v_width, s->v_width);
+}
+
 void sc_mha_run(const struct sc_call *call)
 {
-    const struct sc_mha_sizes s = sc_mha_call_sizes(call);
+    const struct sc_mha_sizes s = sc_mha_call_sizes(call, true);
     const struct rooms rooms = cut_rooms(call, &s, call->scratch);
     struct sc_cached_attention c;
     describe(call, &s, &rooms, &c);
@@ -198,16 +264,20 @@ void sc_mha_run(const struct sc_call *call)
     for (int i = 1; i < 3; i++) {
         if (s.resident && i < call->n_out && call->out[i]) {
             call->out[i]->kind = SC_KIND_STATE;
-            call->out[i]->u.state = call->in[SC_MHA_PAST_K + i - 1]->u.state;
+            call->out[i]->u.state = sc_mha_state(call, i == 1 ? SC_MHA_PAST_K : SC_MHA_PAST_V);
         }
     }
     if (s.batch == 0 || s.n == 0) {
         return;
     }
-    if (sc_call_in(call, SC_MHA_BIAS)) {
+    if (sc_mha_in(call, SC_MHA_BIAS)) {
         add_biases(call, &s, &rooms, &c);
     }
     const struct sc_added added = sc_mha_added(call, &s);
     sc_added_set(&added, rooms.added, &c.attention);
+    keep_past(call, &c);
+    if (rooms.chosen_k) {
+        choose_beams(call, &s, &rooms, &c);
+    }
     sc_cached_run(&c, call->kernels, call->team, rooms.rest);
 }

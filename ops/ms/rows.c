@@ -5,6 +5,7 @@
 static const struct sc_family_entry entries[] = {
     {"Attention", sc_ops_ms_attention},
     {"BiasGelu", sc_ops_ms_gelu},
+    {"DecoderMaskedMultiHeadAttention", sc_ops_ms_multi_head},
     {"EmbedLayerNormalization", sc_ops_ms_skip_norm},
     {"FastGelu", sc_ops_ms_gelu},
     {"FusedMatMul", sc_ops_ms_fused_matmul},

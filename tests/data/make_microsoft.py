@@ -414,6 +414,52 @@ for name, fixed in {"bias": dict(bias=True), "past": dict(past=5, outputs=3, uni
     case("half_multi_head_" + name, kind=np.float16, **fixed)(multi_head)
 
 
+def with_buffers(random, n=1, past=5, room=9, beams=0, **fixed):
+    """MultiHeadAttention in a buffer that past and present share; of beams, each goes on from any of them."""
+    op, inputs, attributes, *rest = multi_head(random, n=n, past=past, batch=2 * (beams or 1), outputs=3, **fixed)
+    inputs[6:8] = [np.pad(x, [(0, 0), (0, 0), (0, room - past), (0, 0)], constant_values=3) for x in inputs[6:8]]
+    inputs += [np.array([past], np.int32), random.integers(0, beams, (2, beams, room)).astype(np.int32) if beams else None]
+    return op, inputs, attributes, *rest
+
+
+for name, fixed in {"shared": {}, "shared_chunk": dict(n=3, unidirectional=1), "shared_flags": dict(mask="flags"), "beams": dict(beams=3)}.items():
+    case("multi_head_" + name, **fixed)(with_buffers)
+
+
+def masked(random, form="apart", outputs=3, scores=False, beams=0, bias=False, **fixed):
+    """DecoderMaskedMultiHeadAttention. form: apart, abreast (Q, K and V side by side in query) or kept (cross-attention)."""
+    if form == "kept":
+        _, inputs, attributes, _, constants = multi_head(random, n=1, kv=9, form="kept", bias=bias, **fixed)
+        inputs += [None, None]
+    else:
+        _, inputs, attributes, _, constants = with_buffers(random, beams=beams, bias=bias, **fixed)
+        attributes["past_present_share_buffer"] = 1
+    q, k, v, added, flags, scores_bias, past_k, past_v, length, indirection = inputs
+    if form == "abreast":
+        q, k, v = np.concatenate([q, k, v], -1), None, None
+    inputs = [q, k, v, flags, scores_bias, past_k, past_v, length, np.array([beams], np.int32) if beams else None, indirection, added]
+    if scores:
+        attributes["output_qk"] = 1
+    return "DecoderMaskedMultiHeadAttention", inputs, attributes, 4 if scores else 1 if form == "kept" else 3, (10,) if bias else ()
+
+
+def by_whole(op, inputs, attributes):
+    """ONNX Runtime's kernel takes no packed query, and no buffers that are not shared."""
+    inputs = list(inputs)
+    if inputs[1] is None:
+        inputs[:3] = np.split(inputs[0], 3, -1)
+    return by_node(op, inputs, attributes, 3)
+
+
+for name, fixed in {
+    "shared": {}, "bias": dict(bias=True, scale=0.3), "flags": dict(mask="flags", mask_filter_value=-3.0), "added": dict(added=(1, 3), past=4),
+    "scores": dict(scores=True), "scores_flags": dict(scores=True, mask="flags", mask_filter_value=-3.0), "beams": dict(beams=3), "first": dict(past=1),
+    "cross": dict(form="kept"), "cross_flags": dict(form="kept", mask="flags"), "packed": dict(form="abreast", bias=True),
+}.items():
+    case("decoder_masked_" + name, **fixed)(masked)
+RULES["decoder_masked_packed"] = by_whole
+
+
 def fused_product(random, a, b, constant=False, kind=np.float32, **attributes):
     return "FusedMatMul", [f32(random, *a).astype(kind), f32(random, *b).astype(kind)], attributes, 1, (1,) if constant else ()
 
@@ -501,7 +547,7 @@ def build(name, make, out):
     fed = [(labels[i], x) for i, x in enumerate(inputs) if x is not None and i not in constants]
     weights = [numpy_helper.from_array(x, labels[i]) for i, x in enumerate(inputs) if x is not None and i in constants]
     outs = [onnx.ValueInfoProto(name=o) for o in outputs if o]
-    if op == "MultiHeadAttention" and len(outputs) > 3:  # the type of qk is the caller's choice
+    if op.endswith("MultiHeadAttention") and len(outputs) > 3:  # the type of qk is the caller's choice
         outs[-1] = helper.make_tensor_value_info(outputs[3], onnx.TensorProto.FLOAT, None)
     model = model_of(name, node, [value(*x) for x in fed], weights, outs)
     wanted = RULES[name](op, inputs, attributes) if name in RULES else judge(model, fed)

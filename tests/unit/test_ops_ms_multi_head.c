@@ -140,6 +140,58 @@ static void a_kept_cache_gives_the_bits_of_one_that_grows(void **state)
     }
 }
 
+/* One call of DecoderMaskedMultiHeadAttention in buffers of ROOM rows, or n of them in pages. */
+static enum sc_status step_masked(struct op_case *c, float rows[3][ROOM * HIDDEN], int n, int n_past,
+    float buffers[2][H * ROOM * D], struct sc_state *states)
+{
+    static int32_t told[1];
+    told[0] = n_past;
+    op_open(c, "com.microsoft", "DecoderMaskedMultiHeadAttention", 1, 3);
+    op_int(c, "num_heads", H);
+    op_int(c, "past_present_share_buffer", 1);
+    for (int i = 0; i < 3; i++) {
+        op_in(c, SC_F32, rows[i] + n_past * HIDDEN, DIMS(1, n, HIDDEN));
+    }
+    op_in_absent(c);
+    op_in_absent(c);
+    for (int i = 0; i < 2; i++) {
+        if (states) {
+            op_in_state(c, &states[i]);
+        } else {
+            op_in(c, SC_F32, buffers[i], DIMS(1, H, ROOM, D));
+        }
+    }
+    op_in(c, SC_I32, told, DIMS(1));
+    return op_run(c);
+}
+
+static void some_masked_queries_in_pages_give_the_bits_of_as_many_calls(void **state)
+{
+    (void)state;
+    enum { N = 70 };
+    static float rows[3][ROOM * HIDDEN], buffers[2][H * ROOM * D];
+    struct sc_state states[2];
+    struct op_case whole, c;
+    open_states(states);
+    for (int i = 0; i < 3; i++) {
+        fill(rows[i], ROOM * HIDDEN, 31 + (unsigned)i);
+    }
+    assert_int_equal(step_masked(&whole, rows, N, 0, NULL, states), SC_OK);
+    for (int n = 0; n < N; n++) {
+        assert_int_equal(step_masked(&c, rows, 1, n, buffers, NULL), SC_OK);
+        op_expect_dims(&c, 1, DIMS(1, H, ROOM, D));
+        assert_memory_equal(op_out(&c, 0), (const float *)op_out(&whole, 0) + n * HIDDEN, HIDDEN * sizeof(float));
+        for (int i = 0; i < 2; i++) {
+            memcpy(buffers[i], op_out(&c, 1 + i), sizeof buffers[i]);
+        }
+        op_close(&c);
+    }
+    op_close(&whole);
+    assert_int_equal(step_masked(&c, rows, 2, 0, buffers, NULL), SC_BAD_INPUT);
+    assert_non_null(strstr(sc_error_last()->text, "query has 2 rows, want 1"));
+    op_close(&c);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -201,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_forms_give_the_bits_of_rows_apart),
         cmocka_unit_test(a_kept_cache_gives_the_bits_of_one_that_grows),
+        cmocka_unit_test(some_masked_queries_in_pages_give_the_bits_of_as_many_calls),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(bfloat16_gives_what_f32_gives_rounded),
     };
