@@ -220,9 +220,6 @@ static enum sc_status drop_now(struct sc_schedule *schedule)
 enum sc_status sc_schedule_hold(struct sc_schedule *schedule, const struct sc_held_text *text, int *slot)
 {
     const int64_t context = schedule->decoder->options.context;
-    if (schedule->split) {
-        return sc_fail(SC_BAD_USAGE, "a text cannot be held where prompts have a plan of their own");
-    }
     if (text->n > context || text->n_held > text->n) {
         return sc_fail(SC_LIMIT, "a text of %lld tokens is to be held, the context holds %lld", (long long)text->n,
             (long long)context);

@@ -17,10 +17,6 @@ enum sc_status sc_resume_read(const struct sc_options *options, bool many, struc
     if (!resume->plan != !sc_options_given(options, "replan-at")) {
         return sc_fail(SC_BAD_USAGE, "options '--replan-at' and '--plan2' go together");
     }
-    if (sc_options_text(options, "prefill-plan") && (resume->load || resume->plan)) {
-        return sc_fail(SC_BAD_USAGE, "options '--prefill-plan' and '%s' exclude each other",
-            resume->load ? "--load-state" : "--plan2");
-    }
     return SC_OK;
 }
 

@@ -301,7 +301,7 @@ int64_t sc_session_in_flight(const struct sc_session *session)
 enum sc_status sc_session_serve(struct sc_session *session)
 {
     for (int64_t idle = 0; !session->ended;) {
-        if (session->replan_seq >= 0) {
+        if (session->replans) {
             SC_TRY(sc_session_follow_replan(session));
         }
         SC_TRY(sc_session_turn(session, &idle));

@@ -7,16 +7,14 @@
 #include "runtime/migrate.h"
 #include "runtime/stage.h"
 
-/* What a session had before. */
+/* What a session had before, plan by plan. */
 struct before {
-    struct sc_pipe pipe;
-    struct sc_fact *facts;
-    struct sc_pair_place *places; /* by pair */
+    struct sc_pipe pipes[SC_PIPES];
+    struct sc_pair_place *places[SC_PIPES]; /* by pair */
 };
 
-static enum sc_status find_places(struct sc_session *session, struct sc_pair_place **out)
+static enum sc_status find_places(struct sc_session *session, struct sc_pipe *pipe, struct sc_pair_place **out)
 {
-    struct sc_pipe *pipe = &session->pipes[0];
     const int n_pairs = session->options.n_pairs;
     struct sc_pair_place *places = sc_arena_array(&pipe->arena, (size_t)n_pairs, sizeof *places);
     if (!places) {
@@ -35,27 +33,43 @@ static enum sc_status find_places(struct sc_session *session, struct sc_pair_pla
     return SC_OK;
 }
 
-/* The old stages keep their states and nothing else: the new ones may need the memory. */
+/* The old stages keep their states and nothing else: the new ones may need the memory. Prompts keep their plan, whose stages
+ * are built anew too, as they use weights of the other one's and hand over to them. */
 static void set_aside(struct sc_session *session, struct sc_plan *plan, struct before *before)
 {
-    struct sc_pipe *pipe = &session->pipes[0];
-    before->pipe = *pipe;
-    for (int s = 0; s < pipe->n_stages; s++) {
-        sc_stage_release_programs(&pipe->stages[s]);
+    for (int p = session->n_pipes - 1; p >= 0; p--) { /* later ones use weights of the first */
+        struct sc_pipe *pipe = &session->pipes[p];
+        for (int s = 0; s < pipe->n_stages; s++) {
+            sc_stage_release_programs(&pipe->stages[s]);
+        }
+        before->pipes[p] = *pipe;
+        *pipe = (struct sc_pipe){
+            .plan = p > 0 ? pipe->plan : plan, .submitted = pipe->submitted, .delivered = pipe->delivered};
+        before->pipes[p].plan = p > 0 ? NULL : before->pipes[p].plan;
     }
-    *pipe = (struct sc_pipe){.plan = plan, .submitted = pipe->submitted, .delivered = pipe->delivered};
+}
+
+/* All slots, to the stages of the new plans, which go on where the old ones were. */
+static enum sc_status move_states(struct sc_session *session, struct sc_pipe *pipe, const struct sc_pair_place *from)
+{
+    struct sc_pair_place *to;
+    SC_TRY(sc_world_agree(session->world, find_places(session, pipe, &to)));
+    SC_TRY(sc_world_agree(session->world, sc_migrate(session, from, to)));
+    for (int s = 0; s < pipe->n_stages; s++) {
+        pipe->stages[s].next_seq = pipe->submitted;
+    }
+    for (int t = 0; t < pipe->n_takers; t++) {
+        pipe->takers[t].next_seq = pipe->submitted;
+    }
+    return SC_OK;
 }
 
 static enum sc_status rebuild(struct sc_session *session, const struct before *before)
 {
-    struct sc_pipe *pipe = &session->pipes[0];
-    struct sc_pair_place *places;
-    SC_TRY(sc_session_share_plan(session, pipe));
+    SC_TRY(sc_session_share_plan(session, &session->pipes[0]));
     SC_TRY(sc_session_lay_out(session));
-    SC_TRY(sc_world_agree(session->world, find_places(session, &places)));
-    SC_TRY(sc_world_agree(session->world, sc_migrate(session, before->places, places)));
-    for (int s = 0; s < pipe->n_stages; s++) {
-        pipe->stages[s].next_seq = session->replan_seq;
+    for (int p = 0; p < session->n_pipes; p++) {
+        SC_TRY(move_states(session, &session->pipes[p], before->places[p]));
     }
     return SC_OK;
 }
@@ -64,13 +78,19 @@ static enum sc_status rebuild(struct sc_session *session, const struct before *b
 static enum sc_status follow(struct sc_session *session, struct sc_plan *plan)
 {
     struct before before = {0};
-    SC_TRY(sc_world_agree(session->world, find_places(session, &before.places)));
+    for (int p = 0; p < session->n_pipes; p++) {
+        struct sc_pipe *pipe = &session->pipes[p];
+        SC_TRY(sc_world_agree(session->world, find_places(session, pipe, &before.places[p])));
+        SC_TRY(sc_world_broadcast(session->world, &pipe->submitted, sizeof pipe->submitted));
+    }
     sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
     sc_world_away(session->world, true);
     set_aside(session, plan, &before);
     const enum sc_status status = rebuild(session, &before);
-    session->replan_seq = -1;
-    sc_pipe_release(&before.pipe);
+    session->replans = false;
+    for (int p = session->n_pipes - 1; p >= 0; p--) {
+        sc_pipe_release(&before.pipes[p]);
+    }
     return status;
 }
 
@@ -79,18 +99,10 @@ enum sc_status sc_session_follow_replan(struct sc_session *session)
     return follow(session, NULL);
 }
 
-/* Nothing changes when the plan is refused. */
-static enum sc_status read_plan(struct sc_session *session, const char *path, struct sc_plan **plan)
-{
-    return session->n_pipes > 1
-        ? sc_fail(SC_BAD_USAGE, "a session with a plan for prompts cannot change to that of '%s'", path)
-        : sc_session_make_plan(session, path, plan);
-}
-
 enum sc_status sc_session_check_plan(struct sc_session *session, const char *plan_path)
 {
     struct sc_plan *plan;
-    SC_TRY(read_plan(session, plan_path, &plan));
+    SC_TRY(sc_session_make_plan(session, plan_path, &plan));
     sc_plan_free(plan);
     return SC_OK;
 }
@@ -102,8 +114,8 @@ enum sc_status sc_session_replan(struct sc_session *session, const char *plan_pa
         return sc_fail(
             SC_INTERNAL, "a new plan while %lld microbatches are in flight", (long long)sc_session_in_flight(session));
     }
-    SC_TRY(read_plan(session, plan_path, &plan));
-    session->replan_seq = session->pipes[0].submitted;
+    SC_TRY(sc_session_make_plan(session, plan_path, &plan)); /* nothing changes when it is refused */
+    session->replans = true;
     const enum sc_status status = sc_session_announce(session, SC_WIRE_CONTROL);
     if (status != SC_OK) {
         sc_plan_free(plan);

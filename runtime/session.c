@@ -212,7 +212,6 @@ enum sc_status sc_session_open(
     session->model = model;
     session->options = *options;
     session->options.n_slots = options->n_slots > 0 ? options->n_slots : 1;
-    session->replan_seq = -1;
     if (session->options.start_memory_bytes == 0) {
         session->options.start_memory_bytes = sc_memory_peak_bytes();
     }

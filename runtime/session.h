@@ -143,7 +143,7 @@ enum sc_status sc_session_serve(struct sc_session *session);
 
 /* Rank 0, while no microbatch is in flight and the others serve: goes on with the plan in a file. The ranks load the weights
  * of their new stages, and what all slots hold moves to the ranks that own it now, straight from rank to rank; results
- * have the bits they would have had. SC_BAD_INPUT, and everything is as before, when the plan is none for this model and
+ * have the bits they would have had. A prefill plan stays, and hands over to the new owners from then on. SC_BAD_INPUT, and everything is as before, when the plan is none for this model and
  * world; after another failure, which all ranks have, the session can only be closed. */
 enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path);
 
@@ -154,7 +154,8 @@ enum sc_status sc_session_check_plan(struct sc_session *session, const char *pla
  * options.pairs), wherever it lies: the dense tensor that the model's file declares, [1, heads, length, width] where it is
  * kept in pages, read and written in order, in pieces of any size; runtime/state.h says what it is where pages hold other
  * numbers than the model's. To write a slot: drop it, then for each pair expect,
- * then write all elements. Memory here does not grow with the state. Errors are those of runtime/state.h, and the session
+ * then write all elements. With a prefill plan both plans' owners get what is written, so that a prompt may go on from it,
+ * and what is read is the other plan's. Memory here does not grow with the state. Errors are those of runtime/state.h, and the session
  * goes on after them. */
 enum sc_status sc_session_state_shape(
     struct sc_session *session, int pair, int slot, struct sc_tensor *shape, int64_t *length);

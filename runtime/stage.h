@@ -124,7 +124,7 @@ struct sc_pipe {
     int n_takers; /* of the prefill plan, on this rank */
     struct sc_taker *takers;
     int window; /* microbatches in flight */
-    int64_t submitted, delivered; /* rank 0 */
+    int64_t submitted, delivered; /* rank 0; elsewhere what it said when the plan came */
     bool holding; /* rank 0: the results delivered last are still shown */
 };
 
@@ -159,7 +159,7 @@ struct sc_session {
     struct sc_arena submit_arena;
     int64_t *symbol_sizes; /* by symbol of the model: its size in the microbatch being submitted */
     bool ended; /* other ranks: rank 0 said so */
-    int64_t replan_seq; /* the first microbatch of another plan, once rank 0 said so; else -1 */
+    bool replans; /* rank 0 has another plan */
     struct sc_mail mail[SC_MAIL]; /* a ring */
     unsigned mail_head, n_mail;
     int64_t sent_bytes, sent_messages;

@@ -50,7 +50,7 @@ static enum sc_status route(struct sc_session *session, struct sc_link *link, st
     }
     if (link->peer == 0 && (header.kind == SC_WIRE_END || header.kind == SC_WIRE_CONTROL)) {
         session->ended = header.kind == SC_WIRE_END;
-        session->replan_seq = session->ended ? -1 : header.seq;
+        session->replans = !session->ended;
         sc_link_give_back(link, received);
         return SC_OK;
     }

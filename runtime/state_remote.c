@@ -14,7 +14,8 @@ enum { SHAPE, READ, WRITE, EXPECT, DROP };
 
 /* A question, and the answer to SHAPE and EXPECT; what is written follows it, what is read comes alone. */
 struct question {
-    int32_t what, pair, slot, rank;
+    int16_t what, plan; /* whose owner is asked */
+    int32_t pair, slot, rank;
     int64_t type, at, n, length, dims[SC_MAX_RANK];
 };
 
@@ -23,11 +24,13 @@ struct owned {
     int index;
 };
 
-static enum sc_status find_owned(const struct sc_session *session, int pair, struct owned *owned)
+static enum sc_status find_owned(const struct sc_session *session, const struct question *question, struct owned *owned)
 {
-    const struct sc_pipe *pipe = &session->pipes[0];
-    const int stage = pair >= 0 && pair < session->options.n_pairs ? sc_session_pair_stage(session, pipe, pair) : -1;
-    const struct sc_stage *here = sc_pipe_stage(pipe, stage);
+    const int pair = question->pair;
+    const bool known =
+        question->plan >= 0 && question->plan < session->n_pipes && pair >= 0 && pair < session->options.n_pairs;
+    const struct sc_pipe *pipe = &session->pipes[known ? question->plan : 0];
+    const struct sc_stage *here = sc_pipe_stage(pipe, known ? sc_session_pair_stage(session, pipe, pair) : -1);
     if (!here) {
         return sc_fail(SC_PEER, "state %d was asked for where it is not", pair);
     }
@@ -61,7 +64,7 @@ static enum sc_status tell_shape(const struct owned *owned, struct question *que
 static enum sc_status perform(struct sc_session *session, struct question *question, void *data)
 {
     struct owned owned;
-    SC_TRY(find_owned(session, question->pair, &owned));
+    SC_TRY(find_owned(session, question, &owned));
     switch (question->what) {
     case SHAPE:
         return tell_shape(&owned, question);
@@ -160,11 +163,11 @@ static enum sc_status take_answer(struct sc_session *session, int owner, void *t
     return sc_parcel_open(session, owner, &mail->received, to, bytes);
 }
 
-/* -1: no stage computes it. */
-static int owner_of(const struct sc_session *session, int pair)
+/* The rank to ask; -1: no stage computes it. */
+static int owner_of(const struct sc_session *session, const struct question *question)
 {
-    const struct sc_pipe *pipe = &session->pipes[0];
-    const int stage = sc_session_pair_stage(session, pipe, pair);
+    const struct sc_pipe *pipe = &session->pipes[question->plan];
+    const int stage = sc_session_pair_stage(session, pipe, question->pair);
     return stage < 0 ? -1 : pipe->plan->stages[stage].ranks[0];
 }
 
@@ -172,7 +175,7 @@ static int owner_of(const struct sc_session *session, int pair)
 static enum sc_status ask(struct sc_session *session, struct question *question)
 {
     struct sc_value value;
-    const int owner = owner_of(session, question->pair);
+    const int owner = owner_of(session, question);
     if (owner < 0) {
         return SC_OK; /* it holds nothing */
     }
@@ -182,6 +185,17 @@ static enum sc_status ask(struct sc_session *session, struct question *question)
     sc_wire_bytes_value(question, sizeof *question, &value);
     SC_TRY(sc_parcel_send(session, owner, SC_WIRE_STATE, &value));
     return take_answer(session, owner, question, sizeof *question);
+}
+
+/* The owners by all plans. */
+static enum sc_status ask_all(struct sc_session *session, const struct question *question)
+{
+    for (int p = 0; p < session->n_pipes; p++) {
+        struct question one = *question;
+        one.plan = (int16_t)p;
+        SC_TRY(ask(session, &one));
+    }
+    return SC_OK;
 }
 
 /* One chunk on its way: with `from` to the owner. */
@@ -195,7 +209,7 @@ static enum sc_status send_chunk(
         memcpy(room + sizeof *question, from, bytes);
     }
     sc_wire_bytes_value(room, sizeof *question + bytes, &value);
-    return sc_parcel_send(session, owner_of(session, question->pair), SC_WIRE_STATE, &value);
+    return sc_parcel_send(session, owner_of(session, question), SC_WIRE_STATE, &value);
 }
 
 /* Elements from or to a rank that is not this one; after a failure the answers that are due are still taken. */
@@ -217,8 +231,8 @@ static enum sc_status transfer(
         }
         const int64_t n = sent - done < most ? sent - done : most;
         const enum sc_status taken = to
-            ? take_answer(session, owner_of(session, whole->pair), to + (size_t)done * bytes, (size_t)n * bytes)
-            : take_answer(session, owner_of(session, whole->pair), &question, sizeof question);
+            ? take_answer(session, owner_of(session, whole), to + (size_t)done * bytes, (size_t)n * bytes)
+            : take_answer(session, owner_of(session, whole), &question, sizeof question);
         if (taken != SC_OK && status == SC_OK) {
             status = taken;
             error = *sc_error_last();
@@ -237,7 +251,7 @@ static enum sc_status refuse(const struct sc_session *session, int pair)
 enum sc_status sc_session_state_read(struct sc_session *session, int pair, int slot, int64_t at, int64_t n, void *to)
 {
     struct question question = {.what = READ, .pair = pair, .slot = slot, .at = at, .n = n};
-    const int owner = owner_of(session, pair);
+    const int owner = owner_of(session, &question);
     if (owner <= 0) {
         return owner < 0 ? refuse(session, pair) : perform(session, &question, to);
     }
@@ -245,25 +259,38 @@ enum sc_status sc_session_state_read(struct sc_session *session, int pair, int s
     return transfer(session, &question, to, NULL, room);
 }
 
-enum sc_status sc_session_state_write(
-    struct sc_session *session, int pair, int slot, int64_t at, int64_t n, const void *from)
+/* To the owner by one of the plans. */
+static enum sc_status write_state(struct sc_session *session, const struct question *question, const void *from)
 {
-    struct question question = {.what = WRITE, .pair = pair, .slot = slot, .at = at, .n = n};
     union {
         const void *in;
         void *out;
     } data = {.in = from}; /* perform only reads it */
-    const int owner = owner_of(session, pair);
-    if (owner <= 0) {
-        return owner < 0 ? refuse(session, pair) : perform(session, &question, data.out);
+    const int owner = owner_of(session, question);
+    if (owner < 0) {
+        return refuse(session, question->pair);
+    }
+    if (owner == 0) {
+        struct question here = *question;
+        return perform(session, &here, data.out);
     }
     char *room = malloc(SC_PARCEL_BYTES);
     if (!room) {
         return sc_fail(SC_NO_MEMORY, "out of memory for %zu bytes", SC_PARCEL_BYTES);
     }
-    const enum sc_status status = transfer(session, &question, NULL, from, room);
+    const enum sc_status status = transfer(session, question, NULL, from, room);
     free(room);
     return status;
+}
+
+enum sc_status sc_session_state_write(
+    struct sc_session *session, int pair, int slot, int64_t at, int64_t n, const void *from)
+{
+    struct question question = {.what = WRITE, .pair = pair, .slot = slot, .at = at, .n = n};
+    for (; question.plan < session->n_pipes; question.plan++) {
+        SC_TRY(write_state(session, &question, from));
+    }
+    return SC_OK;
 }
 
 enum sc_status sc_session_state_shape(
@@ -273,7 +300,7 @@ enum sc_status sc_session_state_shape(
     struct question question = {.what = SHAPE, .pair = pair, .slot = slot, .type = sc_state_type(empty)};
     SC_TRY(ask(session, &question));
     if (question.rank < 0 || question.rank > SC_MAX_RANK) {
-        return sc_fail(SC_PEER, "rank %d has a state of rank %d", owner_of(session, pair), question.rank);
+        return sc_fail(SC_PEER, "rank %d has a state of rank %d", owner_of(session, &question), question.rank);
     }
     SC_TRY(sc_dims_check("a state", (enum sc_type)question.type, question.rank, question.dims));
     sc_tensor_init(shape, (enum sc_type)question.type, question.rank, question.dims);
@@ -287,14 +314,14 @@ enum sc_status sc_session_state_expect(
     struct question question = {
         .what = EXPECT, .pair = pair, .slot = slot, .type = shape->type, .rank = shape->rank, .length = length};
     memcpy(question.dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
-    return ask(session, &question);
+    return ask_all(session, &question);
 }
 
 enum sc_status sc_session_state_drop(struct sc_session *session, int slot)
 {
     for (int pair = 0; pair < session->options.n_pairs; pair++) {
         struct question question = {.what = DROP, .pair = pair, .slot = slot};
-        SC_TRY(ask(session, &question));
+        SC_TRY(ask_all(session, &question));
     }
     return SC_OK;
 }

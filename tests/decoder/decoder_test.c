@@ -359,7 +359,8 @@ static enum sc_status drive_moves(void *arg, struct sc_decoder *decoder)
     return status;
 }
 
-/* Saved under a random plan and loaded under another cut; and begun whole, then moved to that random plan. */
+/* Saved under a random plan and loaded under another cut; and begun whole, then moved to that random plan. The same again
+ * where prompts go by a cut of their own. */
 static void test_moves(const struct subject *subject, const struct sc_reference *reference, struct counts *counts)
 {
     struct sc_arena arena = {0};
@@ -367,29 +368,36 @@ static void test_moves(const struct subject *subject, const struct sc_reference 
     float *want = sc_arena_array(&arena, (size_t)(SC_BITS_STEPS * reference->logits.dims[1]), sizeof *want);
     const struct config whole = {.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 1000};
     struct run first = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .got = want};
-    char plan[64], state[64];
+    char plan[64], cut[64], state[64];
     int n_stages;
     snprintf(plan, sizeof plan, "/tmp/sc_moves_%d.json", (int)getpid());
+    snprintf(cut, sizeof cut, "/tmp/sc_moves_%d_cut.json", (int)getpid());
     snprintf(state, sizeof state, "/tmp/sc_moves_%d.state", (int)getpid());
     tell(counts, want && run_config(subject, &whole, drive, &first, &n_stages) == SC_OK, "moves", "does not run");
-    for (int way = 0; way < 6; way++) {
+    for (int way = 0; way < 12; way++) {
+        const bool loads = way % 6 < 3, apart = way >= 6;
         const int n_ranks = 2 + way % 3;
         const struct config random = {
             .n_ranks = n_ranks, .n_stages = 3, .n_threads = 1, .chunk = 7, .random = true, .seed = (uint64_t)way};
-        const struct config other = {
-            .n_ranks = n_ranks, .n_stages = way < 3 ? 1 + way : n_ranks, .n_threads = 1 + way % 2, .chunk = 64};
+        struct config other = {
+            .n_ranks = n_ranks, .n_stages = loads ? 1 + way % 3 : n_ranks, .n_threads = 1 + way % 2, .chunk = 64};
+        struct run written = {.plan = cut};
         struct run save = {.prompt = &prompt, .n_steps = SC_MOVE_STEPS, .plan = plan, .state = state};
         struct run on = {
-            .prompt = &prompt, .n_steps = SC_BITS_STEPS, .want = want, .plan = plan, .state = way < 3 ? state : NULL};
+            .prompt = &prompt, .n_steps = SC_BITS_STEPS, .want = want, .plan = plan, .state = loads ? state : NULL};
         enum sc_status status = run_config(subject, &random, drive_save, &save, &n_stages);
+        status = status == SC_OK && apart ? run_config(subject, &other, drive_write_plan, &written, &n_stages) : status;
+        other.plan = apart ? (loads ? plan : cut) : NULL;
+        other.prefill_plan = apart ? cut : NULL;
         status = status == SC_OK ? run_config(subject, &other, drive_moves, &on, &n_stages) : status;
         char name[64], why[256];
-        snprintf(name, sizeof name, "%s_%d", way < 3 ? "bits_loaded" : "bits_moved", way);
+        snprintf(name, sizeof name, "%s_%d%s", loads ? "bits_loaded" : "bits_moved", way, apart ? "_apart" : "");
         snprintf(why, sizeof why, "%.120s; %" PRId64 " rows differ after %" PRId64,
             status == SC_OK ? "" : sc_error_last()->text, on.wrong_bits, on.step);
         tell(counts, status == SC_OK && on.wrong_bits == 0 && on.step == SC_BITS_STEPS, name, why);
     }
     (void)unlink(plan);
+    (void)unlink(cut);
     (void)unlink(state);
     sc_arena_release(&arena);
 }

@@ -5,7 +5,7 @@
 
 #include "decoder_case.h"
 
-enum { N_PATHS = 2 };
+enum { N_PATHS = 3 };
 
 static char paths[N_PATHS][64];
 
@@ -21,7 +21,8 @@ static void write_text(int which, const char *text)
 static void remove_plans(void)
 {
     for (int p = 0; p < N_PATHS; p++) {
-        assert_int_equal(unlink(paths[p]), 0);
+        assert_true(paths[p][0] == '\0' || unlink(paths[p]) == 0);
+        paths[p][0] = '\0';
     }
 }
 
@@ -87,16 +88,26 @@ static void make_want(void)
     session_close(&c);
 }
 
-static void expect_want(struct session_case *c)
+static void fill(struct session_case *c)
 {
     run_prompt(c, 0, 0, 60, NULL);
     run_prompt(c, 0, 60, 40, got[3]);
     run_prompt(c, 1, 0, 3, NULL);
     assert_ok(try_prompt(c, (struct sc_row){.slot = 4, .n_new = 5, .pos = 70, .shares = 1, .ends = 1}, 0, NULL));
+}
+
+static void expect_tokens(struct session_case *c)
+{
     run_row(c, 0, 100, 1, got[0]);
     run_row(c, 1, 3, 1, got[1]);
     run_row(c, 4, 75, 1, got[2]);
     assert_memory_equal(got, want, sizeof want);
+}
+
+static void expect_want(struct session_case *c)
+{
+    fill(c);
+    expect_tokens(c);
 }
 
 static void slots_go_on_where_their_prompts_were_handed_to(void **state)
@@ -114,6 +125,87 @@ static void slots_go_on_where_their_prompts_were_handed_to(void **state)
         session_close(&c);
         remove_plans();
     }
+}
+
+/* What prompts left where they were read goes on too: slot 4 begins there as slot 0. */
+static void slots_go_on_by_another_plan_beside_that_of_prompts(void **state)
+{
+    (void)state;
+    static const int cuts[][5] = {
+        /* ranks, stages of the plan, of the prefill plan, its first rank, stages of the next plan */
+        {1, 1, 1, 0, 1}, {2, 1, 1, 1, 2}, {3, 2, 2, 1, 1}, {4, 2, 2, 2, 3}, {3, 3, 3, 0, 2}};
+    make_want();
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        struct session_case c;
+        write_plan(0, cuts[i][1], 0, false, 0);
+        write_plan(1, cuts[i][2], cuts[i][3], i > 2, 20 + i);
+        write_plan(2, cuts[i][4], 0, i > 1, 30 + i);
+        open_apart(&c, cuts[i][0], 0);
+        fill(&c);
+        for (int p = 2; p >= 0; p -= 2) { /* and back */
+            assert_ok(sc_session_replan(c.ranks[0].session, paths[p]));
+            assert_ok(
+                try_prompt(&c, (struct sc_row){.slot = 4, .n_new = 5, .pos = 70, .shares = 1, .ends = 1}, 0, NULL));
+            run_row(&c, 4, 75, 1, got[2]);
+            assert_memory_equal(got[2], want[2], sizeof want[2]);
+        }
+        expect_tokens(&c);
+        run_prompt(&c, 6, 0, 3, NULL); /* and what is handed over from now on */
+        run_row(&c, 6, 3, 1, got[1]);
+        run_row(&c, 2, 0, 3, NULL); /* the same text, by the other plan alone */
+        run_row(&c, 2, 3, 1, got[2]);
+        assert_memory_equal(got[1], got[2], sizeof got[1]);
+        session_close(&c);
+        remove_plans();
+    }
+}
+
+/* All pairs of a slot, from one session to another. */
+static void copy_slot(struct session_case *from, int slot, struct session_case *to, int into)
+{
+    struct sc_session *source = from->ranks[0].session, *target = to->ranks[0].session;
+    struct sc_state_pair *pairs;
+    int n_pairs;
+    assert_ok(sc_pairs_find(from->ranks[0].model, &n_pairs, &pairs));
+    assert_ok(sc_session_state_drop(target, into));
+    for (int p = 0; p < n_pairs; p++) {
+        struct sc_tensor shape;
+        int64_t length;
+        assert_ok(sc_session_state_shape(source, p, slot, &shape, &length));
+        const int64_t n = sc_tensor_count(&shape);
+        void *data = malloc(sc_tensor_bytes(&shape) + 1);
+        assert_non_null(data);
+        assert_ok(sc_session_state_read(source, p, slot, 0, n, data));
+        assert_ok(sc_session_state_expect(target, p, into, &shape, length));
+        assert_ok(sc_session_state_write(target, p, into, 0, n, data));
+        free(data);
+    }
+}
+
+/* By a chunk of a prompt or by a token; and what is read is where texts go on. */
+static void a_state_that_is_written_goes_on_by_either_plan(void **state)
+{
+    (void)state;
+    struct session_case whole = {.n_ranks = 1, .path = SHAKESPEARE, .options = {.n_slots = 8, .context = 200}}, c;
+    make_want();
+    write_plan(0, 2, 0, false, 0);
+    write_plan(1, 2, 1, false, 0);
+    assert_ok(session_open(&whole));
+    run_row(&whole, 0, 0, 60, NULL);
+    run_row(&whole, 1, 0, 3, NULL);
+    open_apart(&c, 3, 0);
+    copy_slot(&whole, 0, &c, 0);
+    copy_slot(&whole, 1, &c, 1);
+    run_prompt(&c, 0, 60, 40, NULL);
+    assert_ok(try_prompt(&c, (struct sc_row){.slot = 4, .n_new = 5, .pos = 70, .shares = 1, .ends = 1}, 0, NULL));
+    expect_tokens(&c);
+    copy_slot(&c, 0, &whole, 0);
+    run_row(&c, 0, 101, 1, got[0]);
+    run_row(&whole, 0, 101, 1, got[1]);
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+    session_close(&c);
+    session_close(&whole);
+    remove_plans();
 }
 
 /* A step goes in and out while a prompt is on its way. */
@@ -283,7 +375,6 @@ static void what_has_no_sense_with_two_plans_is_refused(void **state)
     make_batch(c.ranks[0].model, b, 2, rows);
     b->microbatch.prefill = true;
     assert_fails(SC_BAD_INPUT, "2 rows", sc_session_submit(c.ranks[0].session, &b->microbatch, b->inputs));
-    assert_fails(SC_BAD_USAGE, "plan for prompts", sc_session_replan(c.ranks[0].session, paths[1]));
     free(b);
     session_close(&c);
 
@@ -302,6 +393,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_go_on_where_their_prompts_were_handed_to),
+        cmocka_unit_test(slots_go_on_by_another_plan_beside_that_of_prompts),
+        cmocka_unit_test(a_state_that_is_written_goes_on_by_either_plan),
         cmocka_unit_test(each_plan_delivers_in_its_own_order),
         cmocka_unit_test(dropped_slots_give_their_pages_to_the_next_prompt),
         cmocka_unit_test(weights_of_both_plans_are_there_once),

@@ -14,6 +14,15 @@ for n in 1 2 3; do
     generate 3 --prefill-plan plan$n.json --decode-plan plan$((4 - n)).json -ub $((5 * n)) --save-state $n.state --report report.json | cmp - whole
     stagecoach generate "$model" --load-state $n.state -n 5 --temp 0 2> err | md5sum
 done
+generate 3 --prefill-plan plan3.json --decode-plan plan1.json --replan-at 9 --plan2 plan2.json | cmp - whole
+# A text that is loaded lies with both plans: what follows it is read by that of prompts
+more=" But soft, what light?"
+stagecoach generate "$model" --load-state 1.state -p "$more" -n 9 --temp 0 2> err > loaded
+for n in 1 2 3; do
+    stagecoach launch -n 3 -- generate "$model" --load-state $n.state -p "$more" -n 9 --temp 0 --prefill-plan plan$n.json \
+        --decode-plan plan$((4 - n)).json -ub 4 --save-state on$n.state 2> err | cmp - loaded
+    cmp on1.state on$n.state
+done
 python3 -c 'import json
 r = json.load(open("report.json"))
 print(len(r["plan"]["stages"]), len(r["prefill_plan"]["stages"]), [x["stages"] for x in r["ranks"]])'
@@ -25,8 +34,7 @@ refuse --prefill-plan plan1.json
 refuse --decode-plan plan1.json
 refuse --prefill-plan plan1.json --decode-plan plan1.json -pp 1
 refuse --prefill-plan plan1.json --decode-plan plan1.json --plan plan1.json
-refuse --prefill-plan plan1.json --decode-plan plan1.json --load-state 1.state
-refuse --prefill-plan plan1.json --decode-plan plan1.json --replan-at 1 --plan2 plan1.json
+refuse --prefill-plan plan1.json --decode-plan plan1.json --replan-at 1 --plan2 missing.json | tail -n 2
 refuse --prefill-plan plan2.json --decode-plan plan1.json
 refuse --prefill-plan missing.json --decode-plan plan1.json
 stagecoach bench "$root/tests/data/graphs/skipping" -d n=2 --prefill-plan plan1.json --decode-plan plan1.json 2>&1 | sed "s|$root||"
