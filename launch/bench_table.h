@@ -12,7 +12,7 @@ enum sc_bench_format { SC_BENCH_MD, SC_BENCH_CSV, SC_BENCH_JSON }; /* the order 
 
 #define SC_BENCH_RUNS 64
 #define SC_BENCH_BATCHES 11 /* 1, 2, 4 ... 1024 texts */
-#define SC_BENCH_ROWS 12
+#define SC_BENCH_ROWS 16
 
 struct sc_bench_row {
     char test[48]; /* "pp512", "tg128", "latency", "throughput" */

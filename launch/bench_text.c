@@ -184,13 +184,33 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Times between tokens of a text that came between two moments, after the n that are there. Returns how many there are. */
+enum { SETTLING = 4, ALONE = 16 }; /* tokens before a text runs as it will; that it then makes before a prompt comes */
+
+/* Of so many, or of a quarter of what a text makes in all. */
+static int64_t at_most_quarter(const struct sc_bench_text *bench, int64_t n)
+{
+    const int64_t quarter = (bench->n_prompt + bench->n_gen) / 4;
+    return n < quarter ? n : quarter;
+}
+
+/* Times between tokens of a text that go on at some moment between two, after the n that are there. Returns how many there
+ * are. */
 static int64_t add_gaps(struct runner *runner, const struct text *text, int64_t from_ns, int64_t to_ns, int64_t n)
 {
     for (int64_t i = 0; i + 1 < text->n_times; i++) {
         if (text->times_ns[i + 1] > from_ns && text->times_ns[i] < to_ns) {
             runner->gaps_ns[n++] = text->times_ns[i + 1] - text->times_ns[i];
         }
+    }
+    return n;
+}
+
+/* The same of those that are over by then. */
+static int64_t add_gaps_before(struct runner *runner, const struct text *text, int64_t to_ns, int64_t n)
+{
+    for (int64_t i = at_most_quarter(runner->bench, SETTLING); i + 1 < text->n_times && text->times_ns[i + 1] <= to_ns;
+         i++) {
+        runner->gaps_ns[n++] = text->times_ns[i + 1] - text->times_ns[i];
     }
     return n;
 }
@@ -225,8 +245,6 @@ static enum sc_status bench_generation(struct runner *runner)
     return SC_OK;
 }
 
-enum { SETTLED = 4 }; /* tokens after which a text runs as it will */
-
 /* A running text has had its next token since a moment, or ended. */
 static bool went_on(const struct text *text, int64_t since_ns)
 {
@@ -240,6 +258,7 @@ static enum sc_status run_company(struct runner *runner)
     struct sc_bench_text *bench = runner->bench;
     struct sc_schedule *schedule = runner->schedule;
     const int n = bench->most_texts - 1;
+    const int64_t n_before = at_most_quarter(bench, SETTLING) + at_most_quarter(bench, ALONE);
     struct text *late = &runner->texts[n];
     for (int i = 0; i < n; i++) {
         runner->texts[i].request =
@@ -247,7 +266,7 @@ static enum sc_status run_company(struct runner *runner)
         SC_TRY(add(runner, &runner->texts[i]));
     }
     for (int i = 0; i < n; i++) {
-        while (runner->texts[i].n_times < SETTLED && !runner->texts[i].request.done) {
+        while (runner->texts[i].n_times < n_before && !runner->texts[i].request.done) {
             SC_TRY(sc_schedule_step(schedule));
         }
     }
@@ -270,25 +289,30 @@ static enum sc_status run_company(struct runner *runner)
 /* How a long prompt and running texts hold each other up. */
 static enum sc_status bench_company(struct runner *runner)
 {
+    static const char *const kinds[] = {"mean", "median", "p99"};
     const int64_t n_prompt = runner->bench->n_prompt;
     const int n = runner->bench->most_texts - 1;
     const struct sc_request *late = &runner->texts[n].request;
-    char names[4][48];
-    static const char *const kinds[] = {"mean", "median", "p99"};
-    struct sc_bench_row *gaps[3];
-    for (int k = 0; k < 3; k++) {
-        snprintf(names[k], sizeof names[k], "tbt of %d during %s %s", n, prompt_test(runner), kinds[k]);
-        gaps[k] = new_row(runner, names[k], n_prompt, "ms");
+    char name[48];
+    struct sc_bench_row *rows[2][3];
+    for (int k = 0; k < 6; k++) {
+        snprintf(
+            name, sizeof name, "tbt of %d %s %s %s", n, k < 3 ? "before" : "during", prompt_test(runner), kinds[k % 3]);
+        rows[k / 3][k % 3] = new_row(runner, name, n_prompt, "ms");
     }
-    snprintf(names[3], sizeof names[3], "ttft%%lld beside %d", n);
-    struct sc_bench_row *first = new_row(runner, names[3], n_prompt, "ms");
+    snprintf(name, sizeof name, "ttft%%lld beside %d", n);
+    struct sc_bench_row *first = new_row(runner, name, n_prompt, "ms");
     for (int r = 0; r < first->n_runs; r++) {
-        int64_t n_gaps = 0;
+        int64_t n_before = 0, n_during = 0;
         SC_TRY(run_company(runner));
         for (int i = 0; i < n; i++) {
-            n_gaps = add_gaps(runner, &runner->texts[i], late->added_ns, late->first_ns, n_gaps);
+            n_before = add_gaps_before(runner, &runner->texts[i], late->added_ns, n_before);
         }
-        judge_gaps(runner, n_gaps, r, gaps);
+        judge_gaps(runner, n_before, r, rows[0]);
+        for (int i = 0; i < n; i++) {
+            n_during = add_gaps(runner, &runner->texts[i], late->added_ns, late->first_ns, n_during);
+        }
+        judge_gaps(runner, n_during, r, rows[1]);
         first->value[r] = (double)(late->first_ns - late->added_ns) / 1e6;
         runner->bench->measured(runner->bench->arg);
     }
