@@ -296,8 +296,14 @@ static enum sc_status find_said(struct sc_finder *finder)
     const struct sc_model *model = finder->model;
     for (int i = 0; i < model->n_said_states; i++) {
         const int in = model->said_states[2 * i], out = model->said_states[2 * i + 1];
-        if (!is_pair(finder, in)) {
+        const int pair = sc_pairs_find_input(finder->pairs, finder->n, in);
+        if (pair < 0) {
             SC_TRY(add_tensor(finder, SC_STATE_DENSE, in, out, 0));
+        } else if (finder->pairs[pair].out != out) {
+            const struct sc_graph_value *values = finder->graph->values;
+            return sc_fail(SC_BAD_USAGE,
+                "option '--state': '%s' goes on from '%s', which an operator makes of it, not from '%s'",
+                values[in].name, values[finder->pairs[pair].out].name, values[out].name);
         }
     }
     return SC_OK;
@@ -411,6 +417,12 @@ enum sc_status sc_pairs_say(struct sc_model *model, int n, const char *const *te
     for (int i = 0; i < n; i++) {
         int in, out;
         SC_TRY(sc_pairs_parse(model->graph, texts[i], &in, &out));
+        for (int before = 0; before < i; before++) {
+            if (model->said_states[2 * before] == model->graph->inputs[in]) {
+                return sc_fail(SC_BAD_USAGE, "option '--state': input '%s' is given twice",
+                    model->graph->values[model->graph->inputs[in]].name);
+            }
+        }
         model->said_states[2 * i] = model->graph->inputs[in];
         model->said_states[2 * i + 1] = model->graph->outputs[out];
     }

@@ -211,6 +211,20 @@ static void the_user_names_what_nothing_tells(void **state)
     sc_model_close(model);
 }
 
+static void what_the_user_says_is_not_passed_over(void **state)
+{
+    (void)state;
+    static const char *const crossed[] = {"hidden=cell_new"}, *const twice[] = {"h.last=h.next", "h.last=c.next"};
+    struct sc_model *model = graph_model("../states/lstm");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_fails(SC_BAD_USAGE, "input 'h.last' is given twice", sc_pairs_say(model, 2, twice));
+    assert_ok(sc_pairs_say(model, 1, crossed));
+    assert_fails(SC_BAD_USAGE, "'hidden' goes on from 'hidden_new', which an operator makes of it, not from 'cell_new'",
+        sc_pairs_find(model, &n, &pairs));
+    sc_model_close(model);
+}
+
 static void a_state_without_its_output_is_refused(void **state)
 {
     (void)state;
@@ -275,6 +289,7 @@ int main(void)
         cmocka_unit_test(joined_caches_have_their_batch_second),
         cmocka_unit_test(operators_that_go_on_from_a_state_join_it),
         cmocka_unit_test(the_user_names_what_nothing_tells),
+        cmocka_unit_test(what_the_user_says_is_not_passed_over),
         cmocka_unit_test(a_state_without_its_output_is_refused),
         cmocka_unit_test(a_continuation_of_another_type_is_refused),
         cmocka_unit_test(a_model_without_states_has_no_pairs),
