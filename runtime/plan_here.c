@@ -109,11 +109,12 @@ enum sc_status sc_session_make_plan(struct sc_session *session, const char *path
         return sc_fail(
             SC_BAD_USAGE, "option '--pin': there is no rank %d among %d", options->pin, sc_world_size(session->world));
     }
+    const bool first = path == options->plan_path; /* what options say of cuts is not of a plan to go on with */
     const struct sc_planning planning = {.n_ranks = sc_world_size(session->world),
-        .n_stages = options->n_stages,
+        .n_stages = first ? options->n_stages : 0,
         .fewer = options->fewer_stages,
         .plan_path = path,
-        .random = options->random_plan && path == options->plan_path,
+        .random = options->random_plan && first,
         .random_seed = options->plan_seed,
         .memory = session->memory,
         .n_slots = options->n_slots,

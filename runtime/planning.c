@@ -197,6 +197,9 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     options.costs.is_state = is_state;
     options.costs.often = often;
     options.kernels = planning->kernels;
+    if (planning->plan_path && planning->random) {
+        return sc_fail(SC_BAD_USAGE, "options '--plan' and '--random-plan' exclude each other");
+    }
     const bool annotated = model->file_node_stages && planning->n_stages == 0 && !planning->random;
     if (!planning->plan_path && !annotated) {
         return sc_partition(model, graph, *facts, &options, plan);
@@ -204,7 +207,10 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     struct sc_plan *read;
     SC_TRY(planning->plan_path ? sc_plan_read(planning->plan_path, model, &read)
                                : sc_plan_annotated(model, planning->n_ranks, &read));
-    const enum sc_status status = sc_plan_predict(read, graph, *facts, &options.costs, planning->kernels);
+    const enum sc_status status = options.exact && read->n_stages != planning->n_stages
+        ? sc_fail(SC_BAD_USAGE, "'%s' has %d stages, option '-pp' asks for %d", planning->plan_path, read->n_stages,
+              planning->n_stages)
+        : sc_plan_predict(read, graph, *facts, &options.costs, planning->kernels);
     if (status != SC_OK) {
         sc_plan_free(read);
         return status;
