@@ -44,7 +44,12 @@ void sc_file_drop(const struct sc_file *file, size_t offset, size_t bytes);
 enum sc_status sc_file_read_text(
     const char *path, size_t limit_bytes, struct sc_arena *arena, char **text, size_t *bytes);
 
-/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. */
+/* Whether a file can be written under that name, as far as can be told without doing it: said before the work whose
+ * result it is to hold. */
+enum sc_status sc_file_check_writable(const char *path);
+
+/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. Devices and pipes
+ * are written in place; a file that its permissions protect is not replaced. */
 enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
 
 /* The same in pieces. Zeros: nothing begun.

@@ -30,6 +30,49 @@ static enum sc_status write_all(const struct sc_file_writer *writer, const unsig
     return SC_OK;
 }
 
+/* What is there under that name, if anything: a file that its owner protects is not replaced. */
+static enum sc_status check_existing(const char *path, bool *exists, bool *regular)
+{
+    struct stat existing;
+    *exists = stat(path, &existing) == 0;
+    *regular = *exists && S_ISREG(existing.st_mode);
+    if (*path == '\0') {
+        return sc_fail(SC_IO, "a file cannot be written under an empty name");
+    }
+    if (*exists && S_ISDIR(existing.st_mode)) {
+        return sc_fail(SC_IO, "'%s': %s", path, strerror(EISDIR));
+    }
+    return !*exists || access(path, W_OK) == 0 ? SC_OK
+                                               : sc_fail(SC_IO, "'%s' cannot be written: %s", path, strerror(errno));
+}
+
+enum sc_status sc_file_check_writable(const char *path)
+{
+    struct sc_arena arena = {0};
+    bool exists, regular;
+    SC_TRY(check_existing(path, &exists, &regular));
+    const char *folder = sc_path_folder(&arena, path);
+    enum sc_status status = folder ? SC_OK : SC_NO_MEMORY;
+    if (status == SC_OK && (!exists || regular) && access(folder, W_OK | X_OK) != 0) {
+        status = sc_fail(SC_IO, "'%s' cannot be written: folder '%s': %s", path, folder, strerror(errno));
+    }
+    sc_arena_release(&arena);
+    return status;
+}
+
+/* A device or pipe (/dev/null, /dev/stdout) must not be replaced by a file: it is written to as it is. Opening a pipe
+ * that nobody reads must not hang; once open, writing to it may. */
+static enum sc_status open_in_place(struct sc_file_writer *writer)
+{
+    writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (writer->fd < 0) {
+        return errno == ENXIO ? sc_fail(SC_IO, "'%s': nobody reads from this pipe", writer->path) : fail(writer);
+    }
+    writer->open = true;
+    const int flags = fcntl(writer->fd, F_GETFL);
+    return flags >= 0 && fcntl(writer->fd, F_SETFL, flags & ~O_NONBLOCK) == 0 ? SC_OK : fail(writer);
+}
+
 static enum sc_status open_beside(struct sc_file_writer *writer)
 {
     const size_t room = strlen(writer->path) + 64;
@@ -50,19 +93,14 @@ static enum sc_status open_beside(struct sc_file_writer *writer)
 
 enum sc_status sc_file_begin(const char *path, struct sc_file_writer *writer)
 {
+    bool exists, regular;
+    *writer = (struct sc_file_writer){0};
+    SC_TRY(check_existing(path, &exists, &regular));
     *writer = (struct sc_file_writer){.path = path, .buffer = malloc(BUFFER_BYTES)};
-    enum sc_status status = SC_OK;
-    struct stat existing;
-    if (!writer->buffer) {
-        status = sc_fail(SC_NO_MEMORY, "out of memory: %d bytes wanted to write '%s'", BUFFER_BYTES, path);
-    } else if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode)) {
-        /* a device or pipe (/dev/null, /dev/stdout) must not be replaced by a file: it is written to as it is */
-        writer->fd = open(path, O_WRONLY | O_CLOEXEC);
-        writer->open = writer->fd >= 0;
-        status = writer->open ? SC_OK : fail(writer);
-    } else {
-        status = open_beside(writer);
-    }
+    const enum sc_status status = !writer->buffer
+        ? sc_fail(SC_NO_MEMORY, "out of memory: %d bytes wanted to write '%s'", BUFFER_BYTES, path)
+        : exists && !regular ? open_in_place(writer)
+                             : open_beside(writer);
     if (status != SC_OK) {
         sc_file_abandon(writer);
     }

@@ -197,6 +197,12 @@ void sc_app_session_options(struct sc_app *app, struct sc_session_options *sessi
     session->start_memory_bytes = app->start_memory_bytes;
 }
 
+enum sc_status sc_app_check_writable(const struct sc_app *app, const char *option)
+{
+    const char *path = sc_app_is_root(app) ? sc_options_text(app->options, option) : NULL;
+    return path ? sc_file_check_writable(path) : SC_OK;
+}
+
 enum sc_status sc_app_phase_plans(const struct sc_app *app, struct sc_session_options *session)
 {
     static const char *const others[] = {"plan", "random-plan", "pp"};

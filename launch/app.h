@@ -43,6 +43,9 @@ enum sc_status sc_app_say_states(const struct sc_options *options, struct sc_mod
 /* The session's options that every command takes in the same way: -pp, --plan, --threads, --seed, ... */
 void sc_app_session_options(struct sc_app *app, struct sc_session_options *session);
 
+/* On rank 0, before the work: the file that an option names, if it is given, can be written at the end. */
+enum sc_status sc_app_check_writable(const struct sc_app *app, const char *option);
+
 /* --prefill-plan and --decode-plan, which go together and with no other way to a plan. */
 enum sc_status sc_app_phase_plans(const struct sc_app *app, struct sc_session_options *session);
 

@@ -223,6 +223,7 @@ static enum sc_status bench(struct sc_bencher *bencher)
 {
     struct sc_app *app = bencher->app;
     const struct sc_kernels *kernels;
+    SC_TRY(sc_world_agree(app->world, sc_app_check_writable(app, "trace")));
     SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &bencher->report)));
     SC_TRY(open_model(bencher));
     sc_report_file_ready(&bencher->report);

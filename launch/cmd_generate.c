@@ -399,11 +399,19 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     return sc_decoder_open(app->world, generator->model, &decoder, &generator->decoder);
 }
 
+/* Files that are written at the end. */
+static enum sc_status open_files(struct sc_generator *generator)
+{
+    SC_TRY(sc_app_check_writable(generator->app, "trace"));
+    SC_TRY(sc_app_check_writable(generator->app, "save-state"));
+    return sc_report_file_open(generator->app, &generator->report);
+}
+
 static enum sc_status generate(struct sc_generator *generator)
 {
     struct sc_app *app = generator->app;
     SC_TRY(sc_resume_read(app->options, is_many(generator), &generator->resume));
-    SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &generator->report)));
+    SC_TRY(sc_world_agree(app->world, open_files(generator)));
     SC_TRY(open_decoder(generator));
     sc_report_file_ready(&generator->report);
     sc_app_opened(app, NULL, 0); /* what follows is text as it comes */

@@ -155,6 +155,7 @@ static enum sc_status run(struct sc_runner *runner)
     struct sc_app *app = runner->app;
     struct sc_session_options options;
     sc_app_session_options(app, &options);
+    SC_TRY(sc_world_agree(app->world, sc_app_check_writable(app, "trace")));
     SC_TRY(sc_world_agree(app->world, sc_report_file_open(app, &runner->report)));
     SC_TRY(sc_app_open_model(app, sc_options_text(app->options, "model"), &runner->model));
     SC_TRY(sc_world_agree(app->world, find_carried(runner)));

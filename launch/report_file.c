@@ -2,12 +2,10 @@
  * Times are seconds, sizes bytes; a field whose value is not known is absent. */
 #include "launch/report_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -30,28 +28,13 @@ static enum sc_status add_versions(struct sc_json *root)
     return sc_json_add_text(versions, "kernels", kernels->name);
 }
 
-/* Said at the start, not after an hour. */
-static enum sc_status check_path(const char *path)
-{
-    struct sc_arena arena = {0};
-    const char *folder = sc_path_folder(&arena, path);
-    enum sc_status status = folder ? SC_OK : SC_NO_MEMORY;
-    if (status == SC_OK && access(path, F_OK) != 0 && access(folder, W_OK | X_OK) != 0) {
-        status = sc_fail(SC_IO, "'%s' cannot be written: folder '%s': %s", path, folder, strerror(errno));
-    } else if (status == SC_OK && access(path, F_OK) == 0 && access(path, W_OK) != 0) {
-        status = sc_fail(SC_IO, "'%s' cannot be written: %s", path, strerror(errno));
-    }
-    sc_arena_release(&arena);
-    return status;
-}
-
 enum sc_status sc_report_file_open(const struct sc_app *app, struct sc_report_file *file)
 {
     *file = (struct sc_report_file){.path = sc_options_text(app->options, "report"), .start_ns = sc_clock_ns()};
     if (!file->path || !sc_app_is_root(app)) {
         return SC_OK;
     }
-    SC_TRY(check_path(file->path));
+    SC_TRY(sc_file_check_writable(file->path));
     SC_TRY(sc_json_new(false, &file->root));
     SC_TRY(sc_json_add_int(file->root, "format", 1));
     SC_TRY(sc_json_add_text(file->root, "command", app->command));

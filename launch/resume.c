@@ -47,12 +47,6 @@ enum sc_status sc_resume_begin(struct sc_resume *resume, struct sc_decoder *deco
     if (resume->plan) {
         SC_TRY(sc_session_check_plan(session, resume->plan));
     }
-    if (resume->save) { /* a path that cannot be written is said before the work */
-        struct sc_file_writer writer = {0};
-        const enum sc_status status = sc_file_begin(resume->save, &writer);
-        sc_file_abandon(&writer);
-        SC_TRY(status);
-    }
     if (!resume->file) {
         return SC_OK;
     }

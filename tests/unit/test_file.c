@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -144,6 +145,58 @@ static void a_write_that_fails_leaves_nothing_behind(void **state)
     sc_arena_release(&arena);
 }
 
+static void what_cannot_be_written_is_said_before(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_file_writer writer;
+    const char *pipe = path_of(&arena, "read_pipe"), *missing = path_of(&arena, "not_there");
+    assert_int_equal(sc_file_check_writable(missing), SC_OK);
+    assert_int_equal(access(missing, F_OK), -1);
+    assert_int_equal(sc_file_check_writable("/dev/null"), SC_OK);
+    assert_int_equal(sc_file_check_writable(path_of(&arena, "no/such")), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "folder '"));
+    assert_int_equal(sc_file_check_writable(folder), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "Is a directory"));
+    assert_int_equal(sc_file_check_writable(""), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "empty name"));
+    assert_int_equal(sc_file_begin("", &writer), SC_IO);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(sc_file_check_writable(pipe), SC_OK); /* somebody may read by then */
+    assert_int_equal(sc_file_begin(pipe, &writer), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "nobody reads"));
+    const int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    char got[4] = "";
+    assert_true(reader >= 0);
+    assert_int_equal(sc_file_write(pipe, "abc", 3), SC_OK);
+    assert_int_equal(read(reader, got, 3), 3);
+    assert_string_equal(got, "abc");
+    assert_int_equal(close(reader), 0);
+    sc_arena_release(&arena);
+}
+
+/* In a process of its own, which root's rights are taken from. */
+static void a_file_that_is_protected_is_not_replaced(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    const char *path = path_of(&arena, "protected");
+    assert_int_equal(sc_file_write(path, "old", 3), SC_OK);
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool dropped = getuid() != 0 || setuid(65534) == 0;
+        const bool checked = dropped && sc_file_check_writable(path) == SC_IO;
+        _exit(checked && sc_file_write(path, "new", 3) == SC_IO && strstr(sc_error_last()->text, "denied") ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(chmod(folder, 0700), 0);
+    sc_arena_release(&arena);
+}
+
 static void folders_and_joins(void **state)
 {
     (void)state;
@@ -235,6 +288,8 @@ int main(void)
         cmocka_unit_test(over_the_limit_is_refused),
         cmocka_unit_test(what_is_no_regular_file_is_refused_without_waiting),
         cmocka_unit_test(a_write_that_fails_leaves_nothing_behind),
+        cmocka_unit_test(what_cannot_be_written_is_said_before),
+        cmocka_unit_test(a_file_that_is_protected_is_not_replaced),
         cmocka_unit_test(a_mapped_file_that_changes_is_told),
         cmocka_unit_test(pieces_are_a_file_when_committed),
         cmocka_unit_test(folders_and_joins),
