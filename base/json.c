@@ -76,6 +76,11 @@ bool sc_json_is_int(const struct sc_json *node)
     return json_is_integer(inner(node));
 }
 
+bool sc_json_is_null(const struct sc_json *node)
+{
+    return node == NULL || json_is_null(inner(node));
+}
+
 const char *sc_json_text(const struct sc_json *node, size_t *bytes)
 {
     const char *const text = json_string_value(inner(node));

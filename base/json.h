@@ -23,6 +23,7 @@ bool sc_json_is_object(const struct sc_json *node);
 bool sc_json_is_array(const struct sc_json *node);
 bool sc_json_is_text(const struct sc_json *node);
 bool sc_json_is_int(const struct sc_json *node);
+bool sc_json_is_null(const struct sc_json *node); /* absent, too */
 
 /* NULL or `otherwise` when the node is absent or of another kind. Numbers: integers and reals both. */
 const char *sc_json_text(const struct sc_json *node, size_t *bytes);

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "decode/decoder.h"
+#include "decode/ends.h"
 #include "decode/search.h"
 #include "decode/source.h"
 #include "decode/union.h"
@@ -33,7 +34,7 @@ struct sc_generator {
     struct sc_reading reading; /* rank 0 */
     struct sc_given_text given;
     struct sc_resume resume;
-    int64_t eos[16];
+    int64_t *eos; /* [n_eos] */
     int n_eos;
     struct sc_error broken; /* stdout is gone: why */
     struct sc_sample_options sample;
@@ -41,44 +42,6 @@ struct sc_generator {
     struct sc_many many; /* n > 0, or prompts: a file of requests in place of one prompt */
     struct sc_report_file report;
 };
-
-static void add_eos(struct sc_generator *generator, int64_t id)
-{
-    if (id >= 0 && generator->n_eos < (int)(sizeof generator->eos / sizeof generator->eos[0])) {
-        generator->eos[generator->n_eos++] = id;
-    }
-}
-
-/* The ids that end a text: genai_config.json or generation_config.json say; else the tokens that usually do. */
-static enum sc_status find_eos(struct sc_generator *generator)
-{
-    static const char *const files[] = {"genai_config.json", "generation_config.json", "config.json"};
-    static const char *const tokens[] = {"<|endoftext|>", "</s>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>"};
-    for (size_t f = 0; f < sizeof files / sizeof files[0] && generator->n_eos == 0; f++) {
-        const char *path = sc_path_join(&generator->arena, generator->model->folder, files[f]);
-        char *text;
-        size_t bytes;
-        if (!path || sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &text, &bytes) != SC_OK) {
-            continue; /* not there: not every model has one */
-        }
-        struct sc_json *root;
-        SC_TRY(sc_json_parse(text, bytes, path, &root));
-        const struct sc_json *model = f == 0 ? sc_json_get(root, "model") : root;
-        const struct sc_json *eos = sc_json_get(model, "eos_token_id");
-        if (sc_json_is_array(eos)) {
-            for (size_t i = 0; i < sc_json_size(eos); i++) {
-                add_eos(generator, sc_json_int(sc_json_at(eos, i), -1));
-            }
-        } else {
-            add_eos(generator, sc_json_int(eos, -1));
-        }
-        sc_json_free(root);
-    }
-    for (size_t t = 0; t < sizeof tokens / sizeof tokens[0] && generator->n_eos == 0; t++) {
-        add_eos(generator, sc_tokenizer_find(generator->tokenizer, tokens[t], strlen(tokens[t])));
-    }
-    return SC_OK;
-}
 
 static bool is_many(const struct sc_generator *generator)
 {
@@ -141,7 +104,8 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     }
     SC_TRY(sc_tokenizer_load(path, &generator->tokenizer));
     SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
-    SC_TRY(find_eos(generator));
+    SC_TRY(sc_ends_read(
+        generator->model->folder, generator->tokenizer, &generator->arena, &generator->n_eos, &generator->eos));
     SC_TRY(sc_search_read(generator->model->folder, &generator->arena, &generator->search));
     generator->reading.tokenizer = generator->tokenizer;
     generator->reading.log = &generator->app->log;

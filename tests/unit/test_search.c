@@ -88,6 +88,26 @@ static void other_searches_are_refused_with_a_word(void **state)
     expect_failure("{\"search\": ", SC_BAD_INPUT, "");
 }
 
+static void fields_of_another_kind_are_not_taken_for_absent(void **state)
+{
+    (void)state;
+    expect_failure("[]", SC_BAD_MODEL, "is a list, want an object");
+    expect_failure("{\"search\": 5}", SC_BAD_MODEL, "field 'search' is a number, want an object");
+    expect_failure("{\"model\": \"m\"}", SC_BAD_MODEL, "field 'model' is a text, want an object");
+    expect_failure("{\"model\": {\"context_length\": \"2k\"}}", SC_BAD_MODEL,
+        "field 'model.context_length' is a text, want a whole number");
+    expect_failure("{\"search\": {\"num_beams\": \"4\"}}", SC_BAD_MODEL, "field 'search.num_beams' is a text");
+    expect_failure("{\"search\": {\"num_beams\": 1e300}}", SC_BAD_MODEL, "field 'search.num_beams' is a number");
+    expect_failure("{\"search\": {\"num_beams\": -1}}", SC_BAD_MODEL, "field 'search.num_beams' is -1, want 0 or more");
+    expect_failure("{\"search\": {\"do_sample\": 1}}", SC_BAD_MODEL, "is a number, want true or false");
+    expect_failure("{\"search\": {\"top_p\": [1]}}", SC_BAD_MODEL, "field 'search.top_p' is a list, want a number");
+    struct fixture f;
+    struct sc_search search;
+    assert_ok(read_text(&f, "{\"model\": null, \"search\": {\"top_p\": null, \"top_k\": 7.0}}", &search));
+    assert_true(search.sample.top_p == 1 && search.sample.top_k == 7);
+    sc_arena_release(&f.arena);
+}
+
 static void penalties_shrink_logits_of_tokens_seen(void **state)
 {
     (void)state;
@@ -103,6 +123,7 @@ int main(void)
         cmocka_unit_test(no_file_says_nothing),
         cmocka_unit_test(text_is_greedy_unless_it_is_to_be_drawn),
         cmocka_unit_test(other_searches_are_refused_with_a_word),
+        cmocka_unit_test(fields_of_another_kind_are_not_taken_for_absent),
         cmocka_unit_test(penalties_shrink_logits_of_tokens_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
