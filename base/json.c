@@ -159,14 +159,19 @@ enum sc_status sc_json_add(struct sc_json *parent, const char *key, bool array, 
 
 enum sc_status sc_json_add_text(struct sc_json *parent, const char *key, const char *text)
 {
-    json_t *value = json_string(text);
+    return sc_json_add_bytes(parent, key, text, strlen(text));
+}
+
+enum sc_status sc_json_add_bytes(struct sc_json *parent, const char *key, const char *text, size_t bytes)
+{
+    json_t *value = json_stringn(text, bytes);
     if (value == NULL) {
         /* Paths need not be UTF-8, JSON has to be: the bytes that may be wrong are shown as '?'. */
-        char *const ascii = strdup(text);
-        for (char *c = ascii; c != NULL && *c != '\0'; c++) {
-            *c = (unsigned char)*c < 0x80 ? *c : '?';
+        char *const ascii = malloc(bytes + 1);
+        for (size_t i = 0; ascii != NULL && i < bytes; i++) {
+            ascii[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
         }
-        value = ascii == NULL ? NULL : json_string(ascii);
+        value = ascii == NULL ? NULL : json_stringn(ascii, bytes);
         free(ascii);
     }
     return add(parent, key, value);

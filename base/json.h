@@ -39,6 +39,8 @@ enum sc_status sc_json_each(const struct sc_json *object,
 enum sc_status sc_json_new(bool array, struct sc_json **root);
 enum sc_status sc_json_add(struct sc_json *parent, const char *key, bool array, struct sc_json **child); /* borrowed */
 enum sc_status sc_json_add_text(struct sc_json *parent, const char *key, const char *text);
+enum sc_status sc_json_add_bytes(
+    struct sc_json *parent, const char *key, const char *text, size_t bytes); /* NULs too */
 enum sc_status sc_json_add_int(struct sc_json *parent, const char *key, int64_t value);
 /* Not a number and infinities, which JSON lacks, are written as null. */
 enum sc_status sc_json_add_real(struct sc_json *parent, const char *key, double value);

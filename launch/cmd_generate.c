@@ -51,24 +51,33 @@ static bool is_many(const struct sc_generator *generator)
     return length >= n && strcmp(path + length - n, ending) == 0;
 }
 
+static enum sc_status check_prompts(const struct sc_options *options)
+{
+    static const char *const names[] = {"prompt", "file", "audio"};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (sc_options_text(options, names[i])) {
+            if (first) {
+                return sc_fail(SC_BAD_USAGE, "options '--%s' and '--%s' exclude each other", first, names[i]);
+            }
+            first = names[i];
+        }
+    }
+    return SC_OK;
+}
+
 static enum sc_status read_prompt(struct sc_generator *generator)
 {
     const struct sc_options *options = generator->app->options;
     const char *path = sc_options_text(options, "file");
     const char *text = sc_options_text(options, "prompt");
     size_t bytes = text ? strlen(text) : 0;
-    if (path && text) {
-        return sc_fail(SC_BAD_USAGE, "options '--prompt' and '--file' exclude each other");
-    }
     if (path) {
         char *read;
         SC_TRY(sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &read, &bytes));
         text = read;
     }
     const char *audio = sc_options_text(options, "audio");
-    if (text && audio) {
-        return sc_fail(SC_BAD_USAGE, "options '--prompt' and '--audio' exclude each other");
-    }
     if (!text && !generator->resume.load && !generator->reading.hears) {
         return sc_fail(SC_BAD_USAGE, "a prompt is missing: give -p TEXT or -f FILE");
     }
@@ -95,6 +104,36 @@ static void use_begin(struct sc_generator *generator)
     }
 }
 
+/* What the command line gives; else what the file beside the model says; else our defaults. */
+static struct sc_sample_options choose_sample(const struct sc_options *options, const struct sc_search *search)
+{
+    struct sc_sample_options sample = {.temperature = sc_options_real(options, "temp"),
+        .top_k = sc_options_int(options, "top-k"),
+        .top_p = sc_options_real(options, "top-p"),
+        .min_p = sc_options_real(options, "min-p"),
+        .penalty = sc_options_real(options, "repeat-penalty"),
+        .seed = (uint64_t)sc_options_int(options, "seed")};
+    const struct sc_sample_options *file = &search->sample;
+    if (search->found) {
+        sample.temperature = sc_options_given(options, "temp") ? sample.temperature : file->temperature;
+        sample.top_k = sc_options_given(options, "top-k") ? sample.top_k : file->top_k;
+        sample.top_p = sc_options_given(options, "top-p") ? sample.top_p : file->top_p;
+        sample.min_p = sc_options_given(options, "min-p") ? sample.min_p : file->min_p;
+        sample.penalty = sc_options_given(options, "repeat-penalty") ? sample.penalty : file->penalty;
+    }
+    return sample;
+}
+
+static enum sc_status read_requests(struct sc_generator *generator)
+{
+    const struct sc_options *options = generator->app->options;
+    const struct sc_prompt_defaults defaults = {.n_predict = sc_options_int(options, "predict"),
+        .sample = choose_sample(options, &generator->search),
+        .ignore_eos = sc_options_flag(options, "ignore-eos")};
+    return sc_prompts_read(
+        sc_options_text(options, "file"), &defaults, &generator->arena, &generator->many.n, &generator->many.prompts);
+}
+
 /* What rank 0 alone does before the ranks open the model together. */
 static enum sc_status prepare_text(struct sc_generator *generator)
 {
@@ -111,7 +150,7 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     generator->reading.log = &generator->app->log;
     SC_TRY(sc_reading_open(generator->model, generator->app->options, &generator->arena, &generator->reading));
     use_begin(generator);
-    return is_many(generator) ? SC_OK : read_prompt(generator);
+    return is_many(generator) ? read_requests(generator) : read_prompt(generator);
 }
 
 static void print_text(struct sc_generator *generator, const char *text, size_t bytes)
@@ -194,11 +233,6 @@ static enum sc_status drive_one(struct sc_generator *generator)
 static enum sc_status drive_many(struct sc_generator *generator)
 {
     struct sc_many *many = &generator->many;
-    const struct sc_options *options = generator->app->options;
-    const struct sc_prompt_defaults defaults = {.n_predict = sc_options_int(options, "predict"),
-        .sample = generator->sample,
-        .ignore_eos = sc_options_flag(options, "ignore-eos")};
-    SC_TRY(sc_prompts_read(sc_options_text(options, "file"), &defaults, &generator->arena, &many->n, &many->prompts));
     many->app = generator->app;
     many->decoder = generator->decoder;
     many->tokenizer = generator->tokenizer;
@@ -319,26 +353,6 @@ static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
     return sc_decoder_check_prompt(decoder, request->prompt, request->n_prompt);
 }
 
-/* What the command line gives; else what the file beside the model says; else our defaults. */
-static struct sc_sample_options choose_sample(const struct sc_options *options, const struct sc_search *search)
-{
-    struct sc_sample_options sample = {.temperature = sc_options_real(options, "temp"),
-        .top_k = sc_options_int(options, "top-k"),
-        .top_p = sc_options_real(options, "top-p"),
-        .min_p = sc_options_real(options, "min-p"),
-        .penalty = sc_options_real(options, "repeat-penalty"),
-        .seed = (uint64_t)sc_options_int(options, "seed")};
-    const struct sc_sample_options *file = &search->sample;
-    if (search->found) {
-        sample.temperature = sc_options_given(options, "temp") ? sample.temperature : file->temperature;
-        sample.top_k = sc_options_given(options, "top-k") ? sample.top_k : file->top_k;
-        sample.top_p = sc_options_given(options, "top-p") ? sample.top_p : file->top_p;
-        sample.min_p = sc_options_given(options, "min-p") ? sample.min_p : file->min_p;
-        sample.penalty = sc_options_given(options, "repeat-penalty") ? sample.penalty : file->penalty;
-    }
-    return sample;
-}
-
 static enum sc_status open_decoder(struct sc_generator *generator)
 {
     struct sc_app *app = generator->app;
@@ -374,6 +388,7 @@ static enum sc_status open_files(struct sc_generator *generator)
 static enum sc_status generate(struct sc_generator *generator)
 {
     struct sc_app *app = generator->app;
+    SC_TRY(check_prompts(app->options));
     SC_TRY(sc_resume_read(app->options, is_many(generator), &generator->resume));
     SC_TRY(sc_world_agree(app->world, open_files(generator)));
     SC_TRY(open_decoder(generator));

@@ -96,7 +96,7 @@ static enum sc_status describe(struct line *line, int64_t index, struct sc_json 
     }
     SC_TRY(sc_tokenizer_decode(
         line->many->of->tokenizer, line->made, (size_t)request->n_made, true, &line->arena, &text, &bytes));
-    SC_TRY(sc_json_add_text(object, "text", text));
+    SC_TRY(sc_json_add_bytes(object, "text", text, bytes));
     SC_TRY(sc_json_add(object, "tokens", true, &tokens));
     for (int64_t t = 0; t < request->n_made; t++) {
         SC_TRY(sc_json_add_int(tokens, NULL, line->made[t]));

@@ -68,17 +68,25 @@ static enum sc_status keep_text(struct sc_arena *arena, const struct sc_json *va
     return SC_OK;
 }
 
+/* What is used as a C string must not end early. */
+static enum sc_status keep_name(
+    struct sc_arena *arena, const struct sc_json *value, const char *field, const char **text)
+{
+    size_t bytes;
+    SC_TRY(keep_text(arena, value, text, &bytes));
+    return strlen(*text) == bytes ? SC_OK : sc_fail(SC_BAD_INPUT, "field '%s' has a NUL in it", field);
+}
+
 static enum sc_status set_field(struct reader *reader, enum field field, const struct sc_json *value)
 {
     struct sc_prompt *prompt = reader->prompt;
-    size_t bytes;
     switch (field) {
     case FIELD_PROMPT:
         return keep_text(reader->arena, value, &prompt->text, &prompt->text_bytes);
     case FIELD_AUDIO:
-        return keep_text(reader->arena, value, &prompt->audio, &bytes);
+        return keep_name(reader->arena, value, "audio", &prompt->audio);
     case FIELD_ID:
-        return keep_text(reader->arena, value, &prompt->id, &bytes);
+        return keep_name(reader->arena, value, "id", &prompt->id);
     case FIELD_PREDICT:
         prompt->n_predict = sc_json_int(value, 0);
         return prompt->n_predict >= 0 ? SC_OK : sc_fail(SC_BAD_INPUT, "a negative number of tokens");
@@ -167,7 +175,9 @@ enum sc_status sc_prompts_read(const char *path, const struct sc_prompt_defaults
         return SC_NO_MEMORY;
     }
     int64_t line = 0;
-    for (const char *at = text, *end = text + bytes; at < end; line++) {
+    static const char mark[] = "\xef\xbb\xbf"; /* a byte order mark, which some editors put before all */
+    const size_t n_mark = strncmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+    for (const char *at = text + n_mark, *end = text + bytes; at < end; line++) {
         const char *found = memchr(at, '\n', (size_t)(end - at));
         const size_t length = (size_t)((found ? found : end) - at);
         struct sc_prompt *prompt = &(*prompts)[*n];

@@ -125,6 +125,7 @@ static void what_is_written_reads_back(void **state)
                          "a\xff"
                          "b"),
         SC_OK);
+    assert_int_equal(sc_json_add_bytes(root, "text", "a\0b\xff", 4), SC_OK);
     assert_int_equal(sc_json_add(root, "list", true, &list), SC_OK);
     assert_int_equal(sc_json_add_int(list, NULL, INT64_MIN), SC_OK);
     assert_int_equal(sc_json_add_real(list, NULL, 0.1), SC_OK);
@@ -136,6 +137,9 @@ static void what_is_written_reads_back(void **state)
     struct sc_json *const again = parse(text);
     assert_string_equal(sc_json_text(sc_json_get(again, "name"), NULL), "st\xc3\xa4ge");
     assert_string_equal(sc_json_text(sc_json_get(again, "path"), NULL), "a?b");
+    size_t bytes = 0;
+    assert_memory_equal(sc_json_text(sc_json_get(again, "text"), &bytes), "a\0b?", 4);
+    assert_int_equal(bytes, 4);
     const struct sc_json *const read = sc_json_get(again, "list");
     assert_int_equal(sc_json_int(sc_json_at(read, 0), 0), INT64_MIN);
     assert_true(sc_json_real(sc_json_at(read, 1), 0) == 0.1);

@@ -24,7 +24,7 @@ static void a_line_says_what_differs_from_the_options(void **state)
 {
     (void)state;
     static const char text[] =
-        "{\"prompt\": \"one\"}\r\n\n  \n"
+        "\xef\xbb\xbf{\"prompt\": \"one\"}\r\n\n  \n" /* with the mark that some editors begin files with */
         "{\"prompt\": \"t\\u0000o\", \"id\": \"x\", \"max_tokens\": 4, \"temperature\": 1, \"top_k\": "
         "5, \"top_p\": 0.25, \"min_p\": 0.125, \"repeat_penalty\": 1.5, \"ignore_eos\": true}\n"
         "{\"prompt\": \"three\", \"n_predict\": 0, \"seed\": 5}";
@@ -62,7 +62,9 @@ static void a_bad_line_says_its_number_and_costs_itself_alone(void **state)
         {"{\"prompt\": \"x\", \"ignore_eos\": 1}", "'ignore_eos' is not true or false"},
         {"{\"prompt\": \"x\", \"n_predict\": -1}", "negative"},
         {"{\"prompt\": \"x\", \"topk\": 1}", "unknown field 'topk'"},
-        {"{\"prompt\": \"x\", \"temperature\": -1}", "temperature is -1"}, {"{\"prompt\": \"\xff\"}", "line 2: JSON"}};
+        {"{\"prompt\": \"x\", \"temperature\": -1}", "temperature is -1"}, {"{\"prompt\": \"\xff\"}", "line 2: JSON"},
+        {"{\"prompt\": \"x\", \"id\": \"a\\u0000b\"}", "'id' has a NUL"},
+        {"{\"prompt\": \"x\", \"audio\": \"a\\u0000b\"}", "'audio' has a NUL"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[256];
         struct sc_arena arena = {0};
