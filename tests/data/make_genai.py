@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small decoders with random weights as the model builder of onnxruntime-genai exports them, one folder each, with what
-ONNX Runtime makes of them (tests/decoder/make_reference.py).
+"""Writes small decoders with random weights as the model builder of onnxruntime-genai exports them, one folder each.
 
-usage: make_genai.py FOLDER [NAME...]     needs onnxruntime-genai 0.18, torch 2.13, transformers 5, onnxruntime 1.32
+usage: make_genai.py FOLDER [NAME...]     needs onnxruntime-genai 0.18, torch 2.13, transformers 5
 """
 import json
 import pathlib
@@ -15,7 +14,6 @@ import tokenizers
 import torch
 import transformers
 
-HERE = pathlib.Path(__file__).parent
 SIZES = dict(vocab_size=80, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
              max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 # name: configuration, what it has beside SIZES, precision, options of the builder
@@ -64,8 +62,6 @@ def main():
             options = options + [scales(folder, option) for option in options if option.startswith("kv_cache_quant_scheme")]
             subprocess.run([sys.executable, "-m", "onnxruntime_genai.models.builder", "-i", folder, "-o", out / name, "-p", precision,
                             "-e", "cpu", "-c", folder, "--extra_options", "hf_token=false", *options], check=True)
-        subprocess.run([sys.executable, HERE.parent / "decoder" / "make_reference.py", out / name / "model.onnx", out / name,
-                        "--prompts", "2", "--steps", "84", "--rows", "16"], check=True)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 """Makes mixtures of experts of the decoder in genai/llama, as the model builder of onnxruntime-genai writes them for Mixtral-like
 models: in place of each layer's MLP a router, a Reshape to rows, and MoE or QMoE with fused SwiGLU.
 
-usage: make_genai_moe.py FOLDER       FOLDER/{moe,qmoe}; needs onnx, numpy and onnxruntime 1.32
+usage: make_genai_moe.py FOLDER       FOLDER/{moe,qmoe}; needs onnx and numpy
 """
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -82,8 +81,6 @@ def main():
     for name, bits in FORMS.items():
         shutil.rmtree(out / name, ignore_errors=True)
         build(out / name, bits)
-        subprocess.run([sys.executable, HERE.parent / "decoder" / "make_reference.py", out / name / "model.onnx", out / name,
-                        "--prompts", "2", "--steps", "84", "--rows", "16"], check=True)
 
 
 if __name__ == "__main__":

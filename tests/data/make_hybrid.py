@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small decoders with random weights whose states are not keys and values, one folder each, with greedy texts and logits by
-the reference evaluator of onnx (ONNX Runtime has no opset 27, and its LSTM approximates sigmoid and tanh):
+"""Writes small decoders with random weights whose states are not keys and values, one folder each:
 
   hybrid27  two layers of CausalConvWithState and LinearAttention (gated delta rule) and one of Attention with a cache, opset 27;
             states have names of no exporter, so operators must tell them
@@ -10,24 +9,20 @@ the reference evaluator of onnx (ONNX Runtime has no opset 27, and its LSTM appr
 
 usage: make_hybrid.py FOLDER [NAME...]          needs onnx 1.23 and numpy
 """
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 VOCABULARY, WIDTH, HEADS, HEAD, FORWARD, KERNEL = 48, 32, 2, 16, 48, 4
-STEPS, ROWS = 84, 16
-PROMPTS = [[1, 2, 3, 4, 5, 6, 7], [40], [7, 7, 7, 0, 9, 11, 40, 2, 38, 33, 21, 20, 19]]
 
 
 class Builder:
     def __init__(self):
         self.random = np.random.default_rng(27)
-        self.nodes, self.weights, self.inputs, self.outputs, self.states = [], [], [], [], {}
+        self.nodes, self.weights, self.inputs, self.outputs = [], [], [], []
 
     def weight(self, name, values):
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
@@ -44,7 +39,6 @@ class Builder:
     def state(self, past, present, shape):
         self.inputs.append(helper.make_tensor_value_info(past, TensorProto.FLOAT, shape))
         self.outputs.append(helper.make_tensor_value_info(present, TensorProto.FLOAT, shape))
-        self.states[past] = present
 
     def save(self, path, opset, logits):
         head = [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "sequence"])]
@@ -87,7 +81,6 @@ def attention_layer(b, i, x):
     for what in ("keys", "values"):
         b.inputs.append(helper.make_tensor_value_info(f"{what}.{i}", TensorProto.FLOAT, ["batch", HEADS, "past", HEAD]))
         b.outputs.append(helper.make_tensor_value_info(f"{what}_after.{i}", TensorProto.FLOAT, ["batch", HEADS, "total", HEAD]))
-        b.states[f"{what}.{i}"] = f"{what}_after.{i}"
     b.op("Attention", [f"q{i}", f"k{i}", f"v{i}", "", f"keys.{i}", f"values.{i}"], [f"o{i}", f"keys_after.{i}", f"values_after.{i}"],
          q_num_heads=HEADS, kv_num_heads=HEADS, is_causal=1)
     out = b.op("MatMul", [f"o{i}", b.matrix(f"wo{i}", HEADS * HEAD, WIDTH)], f"back_in{i}")
@@ -106,8 +99,6 @@ def hybrid27(path):
         x = b.op("Add", [x, b.op("MatMul", [up, b.matrix(f"down{i}", FORWARD, WIDTH)], f"dn{i}")], f"y{i}")
     b.op("MatMul", [x, b.matrix("head", WIDTH, VOCABULARY, 4.0)], "logits")
     b.save(path, 27, "logits")
-    model = ReferenceEvaluator(str(path))
-    return b.states, lambda outputs, feeds: model.run(outputs, feeds)
 
 
 def lstm(path):
@@ -137,39 +128,13 @@ def lstm(path):
     b.op("MatMul", [x, b.matrix("head", WIDTH, VOCABULARY, 8.0)], "logits")
     b.save(path, 17, "logits")
     (path.parent / "states").write_text("h.last=h.next\nc.last=c.next\n")
-    model = ReferenceEvaluator(str(path))
-    return b.states, lambda outputs, feeds: model.run(outputs, feeds)
-
-
-def text(run, states, empty, ids):
-    """Greedy rows of logits; each step is given the states of the one before."""
-    state, rows = dict(empty), []
-    for _ in range(STEPS):
-        outputs = run(["logits", *states.values()], {"input_ids": np.array([ids]), **state})
-        state = dict(zip(states, outputs[1:]))
-        rows.append(outputs[0][0, -1].astype(np.float32))
-        ids = [int(rows[-1].argmax())]
-    return np.stack(rows)
 
 
 def main():
     for name in sys.argv[2:] or ("hybrid27", "lstm"):
         folder = Path(sys.argv[1]) / name
         folder.mkdir(parents=True, exist_ok=True)
-        states, run = globals()[name](folder / "model.onnx")
-        sizes = {"batch": 1, "past": 0}
-        shapes = {i.name: [d.dim_value or sizes[d.dim_param] for d in i.type.tensor_type.shape.dim]
-                  for i in onnx.load(folder / "model.onnx").graph.input if i.name in states}
-        empty = {past: np.zeros(shapes[past], np.float32) for past in states}
-        prompts = []
-        for p, ids in enumerate(PROMPTS):
-            rows = text(run, states, empty, ids)
-            top = np.argsort(-rows, axis=1, kind="stable")[:, :5]
-            prompts.append({"ids": ids, "greedy": top[:, 0].tolist(),
-                            "top5": [[[int(i), round(float(row[i]), 6)] for i in best] for row, best in zip(rows, top)]})
-            if p == 0:
-                np.save(folder / "logits.npy", rows[:ROWS])
-        (folder / "reference.json").write_text(json.dumps(prompts, separators=(",", ":")))
+        globals()[name](folder / "model.onnx")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes a small GPT-2 with random weights in the form that onnxruntime's transformer optimizer gives it, for onnxruntime-genai: Attention
-of com.microsoft with the joined caches past_N → present_N, and what ONNX Runtime makes of it.
+of com.microsoft with the joined caches past_N → present_N.
 
-usage: make_joined.py FOLDER       FOLDER/gpt2; needs onnx, numpy and onnxruntime 1.32
+usage: make_joined.py FOLDER       FOLDER/gpt2; needs onnx and numpy
 """
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -91,8 +90,6 @@ def main():
     (folder / "genai_config.json").write_text(json.dumps(config(), indent=4) + "\n")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(HERE / "genai" / "llama" / name, folder / name)
-    subprocess.run([sys.executable, HERE.parent / "decoder" / "make_reference.py", folder / "model.onnx", folder, "--prompts", "2",
-                    "--steps", "84", "--rows", "16"], check=True)
 
 
 if __name__ == "__main__":

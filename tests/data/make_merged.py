@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/data/merged/model.onnx: a tiny llama as Optimum exports it without a past and with one, merged into one
-model with an If on use_cache_branch. Its answers are recorded by tests/decoder/make_reference.py.
+model with an If on use_cache_branch.
 
 Needs torch==2.13.0 transformers==4.57.6 optimum-onnx==0.1.0 onnx==1.23.2.  usage: make_merged.py [FOLDER]"""
 import pathlib

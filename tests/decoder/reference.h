@@ -11,6 +11,7 @@
 struct sc_reference_prompt {
     int64_t *ids;
     int64_t n_ids, n_steps;
+    double spread; /* how far the other runtime's logits are from its own when last bits move; 0: not said */
     struct sc_source source; /* of an encoder */
     int64_t greedy[SC_REFERENCE_STEPS];
     struct {
@@ -19,8 +20,8 @@ struct sc_reference_prompt {
     } top[SC_REFERENCE_STEPS][SC_REFERENCE_TOP];
 };
 
-/* folder/reference.json; folder/logits.npy: f32 [steps, vocabulary] of the first prompt; and for encoders of sound
- * folder/features.npy: f32 [prompts, bands, frames]. In the arena. */
+/* folder/reference.json; folder/logits.npy: f32 [rows, vocabulary] of the steps of one prompt after the other, all or the
+ * first ones; and for encoders of sound folder/features.npy: f32 [prompts, bands, frames]. In the arena. */
 struct sc_reference {
     int n_prompts;
     struct sc_reference_prompt *prompts;

@@ -4,14 +4,12 @@
 
 usage: make_exports.py [NAME ...]      all, or those whose name begins so; needs requirements.txt
 
-models/<family>_<exporter><opset>/ gets model.onnx and test_data_set_N/; models/tolerance.tsv the bounds to judge by;
-decoders/<name>/ greedy texts and logits of decoders with caches. Weights are random by a fixed seed, and cut to 8 bits of
+models/<family>_<exporter><opset>/ gets model.onnx and test_data_set_N/; models/tolerance.tsv the bounds to judge by. Weights are random by a fixed seed, and cut to 8 bits of
 mantissa in the file so that git can pack them; doc strings and metadata go.
 """
 import contextlib
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -217,9 +215,6 @@ def make_optimum(family, task, opset, name):
             random = np.random.default_rng(12)
             rows[full] = record(full, onnx.load(path),
                                 lambda inputs: [optimum_feeds(inputs, sizes, random) for sizes in SIZES])
-    if task == "text-generation-with-past":  # what decoder_test reads
-        subprocess.run([sys.executable, HERE.parent / "decoder/make_reference.py", MODELS / name / "model.onnx",
-                        HERE / "decoders" / name, "--steps", "100"], check=True)
     return rows
 
 

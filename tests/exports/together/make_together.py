@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands beside the files of an encoder and its decoder, and what ONNX Runtime makes of them.
 
-usage: make_together.py       needs onnxruntime and numpy (./dev venv)
+usage: make_together.py       needs onnxruntime and numpy (./dev venv); ../../decoder/make_references.py runs them too
 
-For each family of ../models with an encoder: a tokenizer of single letters, the configs that transformers writes, and as
-decoder_test reads them reference.json and logits.npy: per prompt the source's ids (or the place of its features in
-features.npy), the ids that the decoder begins with, its greedy tokens and the largest logits of every step;
-read.txt and heard.txt: greedy texts of a line and of a sound, with what the configs force and forbid. The files run as
-Optimum runs them: the encoder, the decoder without a past once, then with it.
+For each family of ../models with an encoder: a tokenizer of single letters, the configs that transformers writes, and read.txt
+and heard.txt: greedy texts of a line and of a sound, with what the configs force and forbid. The files run as Optimum runs them:
+the encoder, the decoder without a past once, then with it.
 """
 import json
 import pathlib
@@ -23,12 +21,13 @@ import make_sounds  # noqa: E402
 
 MODELS = HERE.parent / "models"
 LETTERS = "Ġabcdefghijklmnopqrstuvwxyz.,!?'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-FAMILIES = {  # files, steps, what config.json says beside the start
-    "t5": ("t5_optimum15", 120, {"is_encoder_decoder": True, "decoder_start_token_id": 0, "eos_token_id": 1}),
-    "bart": ("bart_optimum17", 50, {"is_encoder_decoder": True, "decoder_start_token_id": 1, "eos_token_id": 1,
-                                    "max_position_embeddings": 64, "forced_bos_token_id": 7}),
-    "whisper": ("whisper_optimum14", 26, {"is_encoder_decoder": True, "decoder_start_token_id": 2, "eos_token_id": 1,
-                                          "max_target_positions": 32}),
+PARTS = ["encoder", "decoder", "decoder_with_past"]
+FAMILIES = {  # files, what config.json says beside the start
+    "t5": ("t5_optimum15", {"is_encoder_decoder": True, "decoder_start_token_id": 0, "eos_token_id": 1}),
+    "bart": ("bart_optimum17", {"is_encoder_decoder": True, "decoder_start_token_id": 1, "eos_token_id": 1,
+                                "max_position_embeddings": 64, "forced_bos_token_id": 7}),
+    "whisper": ("whisper_optimum14", {"is_encoder_decoder": True, "decoder_start_token_id": 2, "eos_token_id": 1,
+                                      "max_target_positions": 32}),
 }
 SPEECH = {  # of Whisper's generation_config.json
     "decoder_start_token_id": 2, "eos_token_id": 1, "lang_to_id": {"<|en|>": 3, "<|fr|>": 4},
@@ -48,8 +47,7 @@ def session(path):
 
 class Together:
     def __init__(self, files):
-        part = {name: session(MODELS / f"{files}_{name}/model.onnx") for name in ("encoder", "decoder", "decoder_with_past")}
-        self.encoder, self.first, self.rest = part.values()
+        self.encoder, self.first, self.rest = (session(MODELS / f"{files}_{part}/model.onnx") for part in PARTS)
 
     def encode(self, source):
         made = {"input_ids": source, "attention_mask": np.ones(source.shape, np.int64), "input_features": source}
@@ -119,31 +117,16 @@ def read(folder, models, config):
     (folder / "read.txt").write_text(json.dumps(greedy(models.rows(np.array([ids]), begin, 20), [], [])) + "\n")
 
 
-def make(family, files, steps, config):
+def make(family, files, config):
     folder = HERE / family
     folder.mkdir(exist_ok=True)
-    random = np.random.default_rng(31)
     models = Together(files)
     write(folder, "tokenizer.json", tokenizer()[1])
     write(folder, "config.json", config)
-    prompts, sounds = [], features(random, 4)
     if family == "whisper":
-        np.save(folder / "features.npy", sounds)
         hear(folder, models)
     else:
         read(folder, models, config)
-    for p in range(4):
-        source = random.integers(0, 96, 3 + 5 * p).tolist()
-        ids = [config["decoder_start_token_id"]] + random.integers(0, 96, p).tolist()
-        given = sounds[p:p + 1] if family == "whisper" else np.array([source])
-        rows = models.rows(given, ids, steps)
-        top = np.argsort(-rows, axis=1, kind="stable")[:, :5]
-        prompts.append({"ids": ids, "greedy": top[:, 0].tolist(),
-                        "top5": [[[int(i), round(float(row[i]), 6)] for i in best] for row, best in zip(rows, top)]})
-        prompts[-1] |= {"features": p} if family == "whisper" else {"source": source}
-        if p == 0:
-            np.save(folder / "logits.npy", rows)
-    write(folder, "reference.json", prompts)
 
 
 def main():
