@@ -331,14 +331,36 @@ static void tap(
     }
 }
 
-/* A distance of keys is as exact as a float of up to 2^24 positions. */
-static void add_slope(const struct job *job, const struct part *p, const struct row *row)
+/* s[j] += the number at place at + j of the head's, or the nearest that there is, for n keys. */
+static void add_distances(const struct job *job, const struct part *p, int64_t head, int64_t at, int64_t n, float *s)
 {
     const struct sc_attention *a = job->attention;
-    const int64_t from = row->visible.from, position = a->offset[p->batch] + row->query;
+    const int64_t last = a->n_distances - 1, first = head * a->distance_stride;
+    while (n > 0) {
+        const bool inside =
+            at >= 0 && at < last; /* else one number serves all that are left, or that come before the first */
+        const int64_t here = at < 0 ? min64(n, -at) : inside ? min64(n, last - at) : n;
+        const struct elements numbers = {a->type, a->distances, first + min64(max64(at, 0), last), 1};
+        load_row(job, &numbers, inside ? here : 1, p->raw, p->row);
+        job->kernels->binary[SC_BINARY_add](s, 1, p->row, inside, s, here);
+        at += here;
+        s += here;
+        n -= here;
+    }
+}
+
+/* What is added for how far a key is from the query. A distance is as exact as a float of up to 2^24 positions. */
+static void add_distance(const struct job *job, const struct part *p, const struct row *row)
+{
+    const struct sc_attention *a = job->attention;
+    const int64_t from = row->visible.from, n = row->visible.to - from;
+    const int64_t distance = from - (a->offset[p->batch] + row->query);
     float *s = row->s + (from - p->from);
-    for (int64_t j = 0; a->slopes && j < row->visible.to - from; j++) {
-        s[j] += a->slopes[row->head] * (float)(from + j - position);
+    for (int64_t j = 0; a->slopes && j < n; j++) {
+        s[j] += a->slopes[row->head] * (float)(distance + j);
+    }
+    if (a->distances) {
+        add_distances(job, p, row->head, distance + a->before, n, s);
     }
 }
 
@@ -379,7 +401,7 @@ static void finish_row(const struct job *job, const struct part *p, int64_t r)
         kernels->scale(row.s, cap, row.s, n);
     }
     tap(job, p, &row, SC_TAP_SOFTCAP, 0.0f);
-    add_slope(job, p, &row);
+    add_distance(job, p, &row);
     add_bias(job, p, &row);
     const struct sc_key_range see = row.visible;
     const bool empty = see.from >= see.to;

@@ -11,8 +11,8 @@
 enum sc_attention_tap { SC_TAP_SCORES, SC_TAP_SOFTCAP, SC_TAP_BIAS, SC_TAP_SOFTMAX, SC_TAP_NONE };
 
 /* For batch row b, head h and query i at absolute position offset[b] + i (offset may be negative):
- *   s[j] = scale * q·k[j]; s = softcap * tanh(s / softcap) when softcap > 0; s += bias[j]; then softmax; y = sum p[j]
- * v[j] over keys j < length of the row's view that are visible: causal: j <= position; left_window >= 0: j >= position
+ *   s[j] = scale * q·k[j]; s = softcap * tanh(s / softcap) when softcap > 0; s += what the distance j - position adds;
+ * s += bias[j]; then softmax; y = sum p[j] v[j] over keys j < length of the row's view that are visible: causal: j <= position; left_window >= 0: j >= position
  * - left_window; right_window >= 0: j <= position + right_window. Invisible keys add exact zeros; a row that sees no
  * key is all zero. A result depends on that row's query and its visible keys alone: not on other rows, on length past
  * the visible ones, or on threads. Source: ONNX Attention-23 to -25. */
@@ -28,6 +28,9 @@ struct sc_attention {
     const int64_t *offset; /* one per batch row */
     double scale, softcap;
     const float *slopes; /* per query head: s[j] += slope * (j - position); NULL: none */
+    const void *distances; /* s[j] += element (h, j - position + before), the first or last one where that is outside of
+                              the n_distances there are. Of `type`, heads distance_stride apart; NULL: none */
+    int64_t n_distances, before, distance_stride;
     const float *sink; /* per query head: one more score, of a key whose value is 0; NULL: none */
     bool causal;
     int64_t left_window, right_window; /* -1: none */

@@ -63,6 +63,18 @@ static void tap(const struct sc_attention *a, enum sc_attention_tap which, int64
     }
 }
 
+/* What is added for how far a key is from the query. */
+static double by_distance(const struct sc_attention *a, int64_t head, int64_t distance)
+{
+    const double sloped = a->slopes ? (double)a->slopes[head] * (double)distance : 0;
+    if (!a->distances) {
+        return sloped;
+    }
+    int64_t at = distance + a->before;
+    at = at < 0 ? 0 : at >= a->n_distances ? a->n_distances - 1 : at;
+    return sloped + number_at(a->type, a->distances, head * a->distance_stride + at);
+}
+
 /* s[j] for all keys: scaled, capped, with bias; -inf where not visible. */
 static void scores(const struct sc_attention *a, int64_t b, int64_t h, int64_t i, double *s)
 {
@@ -88,7 +100,7 @@ static void scores(const struct sc_attention *a, int64_t b, int64_t h, int64_t i
     const int64_t at = sc_attention_at(a->bias_strides, b, h, i);
     const int64_t position = a->offset[b] + i;
     for (int64_t j = 0; j < n; j++) {
-        s[j] += a->slopes ? (double)a->slopes[h] * (double)(j - position) : 0;
+        s[j] += by_distance(a, h, j - position);
         const int64_t where = at + j * a->bias_strides[3];
         if (j < visible.from || j >= visible.to) {
             s[j] = -INFINITY;

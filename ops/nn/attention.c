@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attention-23 to -25, and our own with a slope per head: parameters, sizes and checks. Caches are dense tensors that grow by concatenation, or states
- * that the rank keeps; TensorScatter's caches come as K and V with the number of their valid rows. */
+ * Attention-23 to -25, and our own whose scores depend on distances too: parameters, sizes and checks. Caches are dense
+ * tensors that grow by concatenation, or states that the rank keeps; TensorScatter's caches come as K and V with the number of their valid rows. */
 #include <string.h>
 
 #include "ops/infer.h"
@@ -23,12 +23,13 @@ static enum sc_status params_attention(
     SC_TRY(sc_node_int(node, "softmax_precision", SC_F32, &precision));
     SC_TRY(sc_node_int(node, "left_window_size", -1, &p->left_window));
     SC_TRY(sc_node_int(node, "right_window_size", -1, &p->right_window));
+    SC_TRY(sc_node_int(node, "before", 0, &p->before));
     const struct {
         const char *name;
         int64_t value, low, high;
     } bounds[] = {{"q_num_heads", p->q_heads, 0, INT32_MAX}, {"kv_num_heads", p->kv_heads, 0, INT32_MAX},
         {"qk_matmul_output_mode", mode, 0, 3}, {"left_window_size", p->left_window, -1, INT64_MAX},
-        {"right_window_size", p->right_window, -1, INT64_MAX}};
+        {"right_window_size", p->right_window, -1, INT64_MAX}, {"before", p->before, 0, INT32_MAX}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         if (bounds[i].value < bounds[i].low || bounds[i].value > bounds[i].high) {
             return sc_node_fail(graph, node, SC_BAD_MODEL, "%s is %lld, want %lld to %lld", bounds[i].name,
@@ -200,6 +201,23 @@ static enum sc_status check_mask(const struct sc_infer *infer, const struct sc_a
     return SC_OK;
 }
 
+static enum sc_status check_distances(const struct sc_infer *infer, const struct sc_attention_sizes *s)
+{
+    const struct sc_attention_params *p = infer->params;
+    const struct sc_fact *table = sc_infer_in(infer, SC_ATTENTION_DISTANCES);
+    if (!table || table->rank < 0) {
+        return SC_OK;
+    }
+    const int64_t heads = table->rank == 2 ? table->dims[0] : 1, n = table->rank == 2 ? table->dims[1] : 0;
+    if ((heads >= 0 && heads != 1 && s->q_heads >= 0 && heads != s->q_heads) || (n >= 0 && n <= p->before)) {
+        char dims[128];
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT,
+            "a table of distances %s is not one of %lld heads with distance 0 at place %lld",
+            sc_dims_text(table->rank, table->dims, dims, sizeof dims), (long long)s->q_heads, (long long)p->before);
+    }
+    return SC_OK;
+}
+
 static void present_fact(struct sc_infer *infer, int output, const struct sc_attention_sizes *s)
 {
     struct sc_fact *out = sc_infer_out(infer, output);
@@ -220,6 +238,7 @@ static enum sc_status infer_attention(struct sc_infer *infer)
     struct sc_attention_sizes s;
     SC_TRY(sc_attention_sizes_of(infer, &s));
     SC_TRY(check_mask(infer, &s));
+    SC_TRY(check_distances(infer, &s));
     const struct sc_fact *q = infer->in[SC_ATTENTION_Q];
     struct sc_fact *y = sc_infer_out(infer, SC_ATTENTION_Y);
     if (y && q->rank == 3) {

@@ -14,6 +14,7 @@ enum sc_attention_input {
     SC_ATTENTION_PAST_K,
     SC_ATTENTION_PAST_V,
     SC_ATTENTION_NONPAD,
+    SC_ATTENTION_DISTANCES, /* of our own: [heads or 1, n], what is added to scores by key - position of the query */
     SC_ATTENTION_N_IN
 };
 
@@ -26,6 +27,7 @@ struct sc_attention_params {
     bool causal;
     const float *slopes; /* per query head; NULL: none */
     int n_slopes;
+    int64_t before; /* which of DISTANCES is for distance 0 */
     int64_t left_window, right_window; /* -1: none */
     enum sc_attention_tap tap; /* of qk_matmul_output, when it is asked for */
 };

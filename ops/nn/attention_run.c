@@ -84,6 +84,7 @@ static void describe(const struct sc_call *call, const struct sc_attention_sizes
     const struct sc_attention_params *p = call->params;
     const struct sc_tensor *q = sc_call_in(call, SC_ATTENTION_Q);
     const struct sc_tensor *mask = sc_call_in(call, SC_ATTENTION_MASK);
+    const struct sc_tensor *distances = sc_call_in(call, SC_ATTENTION_DISTANCES);
     const struct sc_tensor *y = sc_call_out(call, SC_ATTENTION_Y);
     const struct sc_tensor *qk = sc_call_out(call, SC_ATTENTION_QK);
     *a = (struct sc_attention){.type = q->type,
@@ -107,6 +108,12 @@ static void describe(const struct sc_call *call, const struct sc_attention_sizes
         .qk_length = qk ? qk->dims[3] : 0};
     head_strides(q, s->qk_width, a->q_strides);
     head_strides(y, s->v_width, a->y_strides);
+    if (distances) {
+        a->distances = distances->data;
+        a->n_distances = distances->dims[1];
+        a->before = p->before;
+        a->distance_stride = distances->dims[0] == 1 ? 0 : distances->dims[1];
+    }
     if (mask) {
         a->bias = mask->data;
         a->bias_is_mask = mask->type == SC_BOOL;

@@ -25,6 +25,7 @@ struct setup {
     int64_t length; /* of every row's keys */
     double *want_y, *want_tap; /* one row after the other */
     double *q, *k, *v, *bias; /* dense: [b,h,i,d], [b,kv,j,d], [b,kv,j,d], [b,h,i,j] */
+    double *distances; /* [h, distance] */
     void *blocks[32]; /* all that is to be freed */
     int n_blocks;
 };
@@ -39,6 +40,8 @@ struct options {
     double softcap;
     enum sc_attention_tap tap;
     const float *slopes; /* per query head, or NULL */
+    int64_t n_distances, before; /* 0: there is no table by distance */
+    bool one_for_all; /* heads read the same row of it */
 };
 
 static const struct options plain = {.type = SC_F32,
@@ -170,6 +173,24 @@ static void make_bias(struct setup *s, const struct options *o, uint64_t *seed)
     }
 }
 
+static void make_distances(struct setup *s, const struct options *o, uint64_t *seed)
+{
+    struct sc_attention *a = &s->a;
+    const int64_t n = a->q_heads * o->n_distances;
+    if (n == 0) {
+        return;
+    }
+    void *data = need(s, (size_t)n * sc_type_bytes(o->type));
+    s->distances = need(s, (size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n; i++) {
+        s->distances[i] = put(o->type, data, i, 2 * random_number(seed));
+    }
+    a->distances = data;
+    a->n_distances = o->n_distances;
+    a->before = o->before;
+    a->distance_stride = o->one_for_all ? 0 : o->n_distances;
+}
+
 static void make(struct setup *s, const struct options *o)
 {
     memset(s, 0, sizeof(*s));
@@ -214,6 +235,7 @@ static void make(struct setup *s, const struct options *o)
         s->offset[b] = o->offset - b * 3;
     }
     make_bias(s, o, &seed);
+    make_distances(s, o, &seed);
     a->q = q;
     a->keys = s->keys;
     a->values = s->values;

@@ -69,8 +69,14 @@ static void reference_row(const struct setup *s, int64_t r, double *stages[4], d
         }
         stages[0][j] = a->scale * dot;
         stages[1][j] = a->softcap > 0 ? a->softcap * tanh(stages[0][j] / a->softcap) : stages[0][j];
+        const int64_t at = j - a->offset[b] - i + a->before, last = a->n_distances - 1;
+        const double distance = a->distances ? s->distances[h * a->distance_stride +
+                                                   (at < 0             ? 0
+                                                           : at > last ? last
+                                                                       : at)]
+                                             : 0;
         const double slope = a->slopes ? (double)a->slopes[h] * (double)(j - a->offset[b] - i) : 0;
-        stages[2][j] = sees(a, a->offset[b] + i, j) ? stages[1][j] + slope + s->bias[r * n + j] : -INFINITY;
+        stages[2][j] = sees(a, a->offset[b] + i, j) ? stages[1][j] + slope + distance + s->bias[r * n + j] : -INFINITY;
         most = fmax(most, stages[2][j]);
     }
     for (int64_t j = 0; j < n; j++) {
@@ -243,6 +249,25 @@ static void slopes_are_right(void **state)
     }
 }
 
+/* Inside the table, past one of its ends and past both; one that is all there is; with what else is added. */
+static void tables_by_distance_are_right(void **state)
+{
+    (void)state;
+    static const int64_t tables[][2] = {{400, 200}, {70, 69}, {70, 0}, {20, 10}, {1, 0}};
+    for (int i = 0; i < 20; i++) {
+        struct options o = plain;
+        o.type = i % 4 == 3 ? SC_F64 : i % 4 == 2 ? SC_F16 : SC_F32;
+        o.n_distances = tables[i / 4][0];
+        o.before = tables[i / 4][1];
+        o.one_for_all = i % 3 == 2;
+        o.bias = i % 4 == 1 ? ADDED : NO_BIAS;
+        o.causal = i % 2 != 0;
+        o.left = i % 5 == 4 ? 90 : -1;
+        o.offset = i % 3 ? 145 : 60;
+        check_everywhere(o);
+    }
+}
+
 static void taps_show_each_stage(void **state)
 {
     (void)state;
@@ -289,6 +314,7 @@ int main(void)
         cmocka_unit_test(windows_are_right),
         cmocka_unit_test(bias_mask_and_softcap_are_right),
         cmocka_unit_test(slopes_are_right),
+        cmocka_unit_test(tables_by_distance_are_right),
         cmocka_unit_test(taps_show_each_stage),
         cmocka_unit_test(a_row_that_sees_nothing_is_zero),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Claims about Attention and the caches that it keeps, against a naive computation in double. */
 #include "op_case.h"
+#include "ops/nn/attention_op.h"
 
 #include <math.h>
 
@@ -337,6 +338,63 @@ static void appending_to_a_resident_cache_gives_the_bits_of_concatenation(void *
     }
 }
 
+enum { ROWS = 3, KEYS = 9, PLACES = 5, BEFORE = 3 };
+
+static void open_by_distance(struct op_case *c, int64_t heads, int64_t before, const float *table)
+{
+    static float q[B * HQ * ROWS * D], k[B * HK * KEYS * D], v[B * HK * KEYS * DV];
+    fill(q, B * HQ * ROWS * D, 1);
+    fill(k, B * HK * KEYS * D, 2);
+    fill(v, B * HK * KEYS * DV, 3);
+    op_open(c, table ? "sc" : "", "Attention", table ? 1 : 23, 1);
+    op_int(c, "before", before);
+    op_in(c, SC_F32, q, DIMS(B, HQ, ROWS, D));
+    op_in(c, SC_F32, k, DIMS(B, HK, KEYS, D));
+    op_in(c, SC_F32, v, DIMS(B, HK, KEYS, DV));
+    for (int i = SC_ATTENTION_MASK; table && i < SC_ATTENTION_DISTANCES; i++) {
+        op_in_absent(c);
+    }
+    if (table) {
+        op_in(c, SC_F32, table, DIMS(heads, PLACES));
+    }
+}
+
+/* The same bits: each score gets the same number, at the same time. */
+static void a_table_by_distance_is_the_mask_that_it_stands_for(void **state)
+{
+    (void)state;
+    static float table[HQ * PLACES], mask[HQ * ROWS * KEYS];
+    fill(table, HQ * PLACES, 4);
+    for (int heads = 1; heads <= HQ; heads += HQ - 1) {
+        for (int i = 0; i < HQ * ROWS * KEYS; i++) {
+            const int h = i / ROWS / KEYS, at = i % KEYS - i / KEYS % ROWS + BEFORE;
+            mask[i] = table[(heads == 1 ? 0 : h) * PLACES + (at < 0 ? 0 : at >= PLACES ? PLACES - 1 : at)];
+        }
+        struct op_case by_distance, masked;
+        open_by_distance(&by_distance, heads, BEFORE, table);
+        open_by_distance(&masked, HQ, 0, NULL);
+        op_in(&masked, SC_F32, mask, DIMS(1, HQ, ROWS, KEYS));
+        assert_int_equal(SC_OK, op_run(&by_distance));
+        assert_int_equal(SC_OK, op_run(&masked));
+        assert_memory_equal(op_out(&by_distance, 0), op_out(&masked, 0), sizeof(float) * B * HQ * ROWS * DV);
+        op_close(&by_distance);
+        op_close(&masked);
+    }
+}
+
+static void a_table_by_distance_of_other_heads_or_without_a_place_0_is_refused(void **state)
+{
+    (void)state;
+    static const float table[HQ * PLACES];
+    struct op_case c;
+    open_by_distance(&c, 3, BEFORE, table);
+    op_expect_failure(&c, SC_BAD_INPUT, "a table of distances [3,5] is not one of 4 heads with distance 0 at place 3");
+    op_close(&c);
+    open_by_distance(&c, HQ, PLACES, table);
+    op_expect_failure(&c, SC_BAD_INPUT, "a table of distances [4,5] is not one of 4 heads with distance 0 at place 5");
+    op_close(&c);
+}
+
 static void append_past_capacity_is_refused(void **state)
 {
     (void)state;
@@ -476,6 +534,8 @@ int main(void)
         cmocka_unit_test(three_d_inputs_are_the_same_attention),
         cmocka_unit_test(appending_to_a_resident_cache_gives_the_bits_of_concatenation),
         cmocka_unit_test(append_past_capacity_is_refused),
+        cmocka_unit_test(a_table_by_distance_is_the_mask_that_it_stands_for),
+        cmocka_unit_test(a_table_by_distance_of_other_heads_or_without_a_place_0_is_refused),
         cmocka_unit_test(scatter_into_a_resident_cache_is_read_by_attention),
         cmocka_unit_test(tensor_scatter_wraps_only_when_circular),
         cmocka_unit_test(attention_refuses_what_does_not_fit),
