@@ -123,14 +123,16 @@ static enum sc_status find(struct attention_pass *pass)
         n += !node->dead && strcmp(node->op, "Softmax") == 0;
     }
     pass->matches = sc_arena_array(&pass->scratch, (size_t)n + 1, sizeof *pass->matches);
-    if (!pass->matches) {
+    struct sc_attention_recipe **recipes =
+        sc_arena_array(&pass->scratch, (size_t)graph->n_values + 1, sizeof(struct sc_attention_recipe *));
+    if (!pass->matches || !recipes) {
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < graph->n_nodes && pass->n < n; i++) {
         const struct sc_node *node = &graph->nodes[i];
         bool found = false;
         if (!node->dead && !node->domain[0] && (strcmp(node->op, "MatMul") == 0 || strcmp(node->op, "Reshape") == 0)) {
-            SC_TRY(sc_attention_find(&pass->symbolics, i, &pass->matches[pass->n], &found));
+            SC_TRY(sc_attention_find(&pass->symbolics, recipes, i, &pass->matches[pass->n], &found));
         }
         pass->n += found;
     }
@@ -270,7 +272,8 @@ static enum sc_status apply(struct attention_pass *pass)
     enum sc_status status = SC_OK;
     for (int i = 0; i < n && status == SC_OK; i++) {
         if (is_applied(pass, pass->match_of_final[i])) {
-            status = sc_attention_append(&edit, &pass->symbolics, &nodes[i], &pass->matches[pass->match_of_final[i]]);
+            const struct sc_attention_match *match = &pass->matches[pass->match_of_final[i]];
+            status = sc_attention_append(&edit, &pass->symbolics, &nodes[i], match);
         } else if (asks_length(pass, &nodes[i])) {
             status = sc_attention_append_shape(&edit, &pass->symbolics, pass->options, &nodes[i]);
         } else if (!is_applied(pass, pass->match_of_concat[i])) {

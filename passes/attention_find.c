@@ -8,8 +8,7 @@
 
 enum { MOST_STEPS = 16, DEPTH = 8 };
 
-/* The operator that makes the value, or NULL. */
-static const struct sc_node *maker(const struct sc_attention_finder *f, int value, const char *op)
+const struct sc_node *sc_attention_maker(const struct sc_attention_finder *f, int value, const char *op)
 {
     const struct sc_graph_value *v = value < 0 ? NULL : &f->graph->values[value];
     if (!v || v->place != SC_PLACE_NODE || v->producer < 0) {
@@ -28,12 +27,7 @@ static const struct sc_symbolic *known(const struct sc_attention_finder *f, int 
 bool sc_attention_number(const struct sc_attention_finder *f, int value, double *number)
 {
     const struct sc_symbolic *x = value < 0 ? NULL : known(f, value);
-    if (!x || x->rank < 0 || x->kind != SC_SYMBOLIC_CHOICE || x->also) {
-        return false;
-    }
-    const int holds = sc_form_holds(f->s, x->form, x->rank, x->dims);
-    *number = holds ? x->yes : x->no;
-    return holds >= 0;
+    return x && x->kind == SC_SYMBOLIC_CHOICE && sc_symbolic_number(f->s, x, number);
 }
 
 /* Of three dims (batch and heads are one) or four. */
@@ -54,7 +48,7 @@ static bool is_fold(const struct sc_symbolic *four, const struct sc_symbolic *th
 
 static bool peel_fold(const struct sc_attention_finder *f, int *value)
 {
-    const struct sc_node *reshape = maker(f, *value, "Reshape");
+    const struct sc_node *reshape = sc_attention_maker(f, *value, "Reshape");
     if (!reshape ||
         (!is_fold(known(f, reshape->in[0]), known(f, *value)) &&
             !is_fold(known(f, *value), known(f, reshape->in[0])))) {
@@ -68,7 +62,7 @@ static bool peel_fold(const struct sc_attention_finder *f, int *value)
 static bool peel_factor(const struct sc_attention_finder *f, int *value, double *factor)
 {
     double number;
-    const struct sc_node *node = maker(f, *value, "Mul");
+    const struct sc_node *node = sc_attention_maker(f, *value, "Mul");
     for (int i = 0; node && i < 2; i++) {
         if (sc_attention_number(f, node->in[i], &number) && has_rows(f, node->in[1 - i]) &&
             known(f, node->in[i])->rank <= known(f, node->in[1 - i])->rank && isfinite(number)) {
@@ -77,7 +71,7 @@ static bool peel_factor(const struct sc_attention_finder *f, int *value, double 
             return true;
         }
     }
-    node = maker(f, *value, "Div");
+    node = sc_attention_maker(f, *value, "Div");
     if (node && sc_attention_number(f, node->in[1], &number) && number != 0 && isfinite(number) &&
         has_rows(f, node->in[0])) {
         *factor /= number;
@@ -90,7 +84,7 @@ static bool peel_factor(const struct sc_attention_finder *f, int *value, double 
 /* Casts to the same type, or between types in which Attention rounds less; dropouts that do nothing. */
 static bool peel_nothing(const struct sc_attention_finder *f, int *value, bool between_floats)
 {
-    const struct sc_node *node = maker(f, *value, NULL);
+    const struct sc_node *node = sc_attention_maker(f, *value, NULL);
     if (!node) {
         return false;
     }
@@ -112,8 +106,8 @@ static bool same_dims(const struct sc_size *a, const struct sc_size *b, int n)
 /* Equal(ReduceMax(mask) over keys, -inf): the mask, or -1. */
 static int guarded_mask(const struct sc_attention_finder *f, int test)
 {
-    const struct sc_node *equal = maker(f, test, "Equal");
-    const struct sc_node *most = equal ? maker(f, equal->in[0], "ReduceMax") : NULL;
+    const struct sc_node *equal = sc_attention_maker(f, test, "Equal");
+    const struct sc_node *most = equal ? sc_attention_maker(f, equal->in[0], "ReduceMax") : NULL;
     double least;
     if (!most || !sc_attention_number(f, equal->in[1], &least) || least != -INFINITY) {
         return -1;
@@ -127,8 +121,8 @@ static int guarded_mask(const struct sc_attention_finder *f, int test)
 /* Where(IsNaN(x), 0, x), or Where(the mask hides the row, 0, x): rows that see nothing become 0, as in Attention. */
 static bool peel_guard(struct sc_attention_finder *f, int *value)
 {
-    const struct sc_node *where = maker(f, *value, "Where");
-    const struct sc_node *test = where ? maker(f, where->in[0], "IsNaN") : NULL;
+    const struct sc_node *where = sc_attention_maker(f, *value, "Where");
+    const struct sc_node *test = where ? sc_attention_maker(f, where->in[0], "IsNaN") : NULL;
     double zero;
     if (!where || !sc_attention_number(f, where->in[1], &zero) || zero != 0) {
         return false;
@@ -155,7 +149,7 @@ static bool guard_is_ours(const struct sc_attention_finder *f)
 /* The value is scores: a product, scaled and masked. Bounded depth. */
 static bool leads_to_product(const struct sc_attention_finder *f, int value, int depth)
 {
-    const struct sc_node *node = maker(f, value, NULL);
+    const struct sc_node *node = sc_attention_maker(f, value, NULL);
     double number;
     if (!node || depth == 0 || !has_rows(f, value)) {
         return false;
@@ -180,8 +174,8 @@ static bool leads_to_product(const struct sc_attention_finder *f, int value, int
 /* Add(scores, mask), Where(test, scores, hidden): none of them below a cap. */
 static bool peel_mask(struct sc_attention_finder *f, int *value)
 {
-    const struct sc_node *add = maker(f, *value, "Add");
-    const struct sc_node *where = maker(f, *value, "Where");
+    const struct sc_node *add = sc_attention_maker(f, *value, "Add");
+    const struct sc_node *where = sc_attention_maker(f, *value, "Where");
     double number;
     if (f->match->softcap > 0) {
         return false;
@@ -218,7 +212,7 @@ static bool peel_cap(struct sc_attention_finder *f, int *value)
     if (f->match->softcap > 0 || f->match->scale != 1 || !peel_factor(f, &inner, &cap) || !(cap > 0)) {
         return false;
     }
-    const struct sc_node *tanh = maker(f, inner, "Tanh");
+    const struct sc_node *tanh = sc_attention_maker(f, inner, "Tanh");
     if (!tanh) {
         return false;
     }
@@ -232,7 +226,7 @@ static bool peel_cap(struct sc_attention_finder *f, int *value)
 static bool peel_scores(struct sc_attention_finder *f, int *value)
 {
     for (int step = 0; step < MOST_STEPS; step++) {
-        if (maker(f, *value, "MatMul")) {
+        if (sc_attention_maker(f, *value, "MatMul")) {
             return true;
         }
         if (!peel_cap(f, value) && !peel_factor(f, value, &f->match->scale) && !peel_nothing(f, value, true) &&
@@ -246,9 +240,9 @@ static bool peel_scores(struct sc_attention_finder *f, int *value)
 /* repeat_kv: each head several times in a row, [b, h, t, w] → [b, h, 1, t, w] → [b, h, g, t, w] → [b, h g, t, w]. */
 static bool peel_repeat(const struct sc_attention_finder *f, int *value)
 {
-    const struct sc_node *reshape = maker(f, *value, "Reshape");
-    const struct sc_node *expand = reshape ? maker(f, reshape->in[0], "Expand") : NULL;
-    const struct sc_node *unsqueeze = expand ? maker(f, expand->in[0], "Unsqueeze") : NULL;
+    const struct sc_node *reshape = sc_attention_maker(f, *value, "Reshape");
+    const struct sc_node *expand = reshape ? sc_attention_maker(f, reshape->in[0], "Expand") : NULL;
+    const struct sc_node *unsqueeze = expand ? sc_attention_maker(f, expand->in[0], "Unsqueeze") : NULL;
     if (!unsqueeze) {
         return false;
     }
@@ -275,7 +269,7 @@ static bool peel_repeat(const struct sc_attention_finder *f, int *value)
 /* Concat(past, new) along positions, from an input of the graph to an output. */
 static void find_past(const struct sc_attention_finder *f, struct sc_attention_rows *rows)
 {
-    const struct sc_node *concat = maker(f, rows->value, "Concat");
+    const struct sc_node *concat = sc_attention_maker(f, rows->value, "Concat");
     const struct sc_symbolic *joined = known(f, rows->value);
     int64_t axis;
     if (!concat || concat->n_in != 2 || joined->rank != 4 || sc_node_int(concat, "axis", 0, &axis) != SC_OK ||
@@ -319,7 +313,7 @@ static bool find_keys(struct sc_attention_finder *f, int value)
     struct sc_attention_rows *k = &f->match->k;
     bool swapped = false;
     for (int step = 0; step < MOST_STEPS; step++) {
-        const struct sc_node *transpose = maker(f, value, "Transpose");
+        const struct sc_node *transpose = sc_attention_maker(f, value, "Transpose");
         if (peel_factor(f, &value, &f->match->scale) || peel_nothing(f, &value, false) || peel_fold(f, &value)) {
             continue;
         }
@@ -401,14 +395,15 @@ static int find_product(const struct sc_attention_finder *f, int final)
         return -1;
     }
     const bool fits = known(f, value)->rank == (value == node->out[0] ? 4 : 3);
-    return fits && maker(f, value, "MatMul") ? f->graph->values[value].producer : -1;
+    return fits && sc_attention_maker(f, value, "MatMul") ? f->graph->values[value].producer : -1;
 }
 
-enum sc_status sc_attention_find(const struct sc_symbolics *s, int final, struct sc_attention_match *match, bool *found)
+enum sc_status sc_attention_find(const struct sc_symbolics *s, struct sc_attention_recipe **recipes, int final,
+    struct sc_attention_match *match, bool *found)
 {
     *found = false;
     const struct sc_graph *graph = s->graph;
-    struct sc_attention_finder f = {.s = s, .graph = graph, .match = match, .guard = -1};
+    struct sc_attention_finder f = {.s = s, .graph = graph, .match = match, .guard = -1, .recipes = recipes};
     *match = (struct sc_attention_match){.final = final, .left_window = -1, .scale = 1};
     match->k = match->v =
         (struct sc_attention_rows){.value = -1, .past = -1, .present = -1, .concat = -1, .renamed = -1};
@@ -419,7 +414,7 @@ enum sc_status sc_attention_find(const struct sc_symbolics *s, int final, struct
     const struct sc_node *product = &graph->nodes[match->product];
     int value = product->in[0];
     while (peel_nothing(&f, &value, true) || peel_guard(&f, &value) || peel_fold(&f, &value)) { }
-    const struct sc_node *softmax = maker(&f, value, "Softmax");
+    const struct sc_node *softmax = sc_attention_maker(&f, value, "Softmax");
     if (!softmax || !has_rows(&f, value) || !along_keys(softmax, known(&f, value)->rank)) {
         return SC_OK;
     }

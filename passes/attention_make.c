@@ -30,7 +30,7 @@ static enum sc_status join_origins(
     return SC_OK;
 }
 
-enum { MOST_ATTRIBUTES = 5 };
+enum { MOST_ATTRIBUTES = 6 };
 
 static enum sc_status set_attributes(
     struct sc_graph *graph, const struct sc_attention_match *match, struct sc_node *node)
@@ -50,6 +50,10 @@ static enum sc_status set_attributes(
         made[n++] = (struct sc_attribute){
             .name = "left_window_size", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = match->left_window};
     }
+    if (match->distances) {
+        made[n++] =
+            (struct sc_attribute){.name = "before", .type = SC_ATTRIBUTE_INT, .n = 1, .u.i = match->distances->before};
+    }
     if (match->slopes) {
         float *slopes = sc_arena_array(graph->arena, (size_t)match->n_slopes, sizeof *slopes);
         if (!slopes) {
@@ -64,29 +68,26 @@ static enum sc_status set_attributes(
     return SC_OK;
 }
 
-/* K as [batch, heads, rows, width], where the file has rows before heads. */
-static enum sc_status append_turn(
-    struct sc_edit *edit, const struct sc_node *like, const struct sc_fact *from, int *value)
+enum sc_status sc_attention_append_transpose(
+    struct sc_edit *edit, const struct sc_node *like, enum sc_type type, int rank, const int64_t *perm, int *value)
 {
-    static const int64_t perm[4] = {0, 2, 1, 3};
     struct sc_node turn;
     int turned;
-    SC_TRY(sc_edit_value(edit, sc_edit_label(edit->graph, like), "keys", &turned));
+    SC_TRY(sc_edit_value(edit, sc_edit_label(edit->graph, like), "turned", &turned));
     edit->graph->values[turned].fact.kind = SC_KIND_TENSOR;
-    edit->graph->values[turned].fact.type = from->type;
+    edit->graph->values[turned].fact.type = type;
     SC_TRY(sc_edit_node(edit, like, "Transpose", 23, 1, value, 1, &turned, &turn));
     turn.attributes = sc_arena_alloc(edit->graph->arena, sizeof *turn.attributes);
     if (!turn.attributes) {
         return SC_NO_MEMORY;
     }
     turn.n_attributes = 1;
-    *turn.attributes = (struct sc_attribute){.name = "perm", .type = SC_ATTRIBUTE_INTS, .n = 4, .u.ints = perm};
+    *turn.attributes = (struct sc_attribute){.name = "perm", .type = SC_ATTRIBUTE_INTS, .n = rank, .u.ints = perm};
     *value = turned;
     return sc_edit_append(edit, &turn);
 }
 
-/* A node with one output of the type, without attributes, next to `like`. */
-static enum sc_status append_node(struct sc_edit *edit, const struct sc_node *like, const char *op, int version,
+enum sc_status sc_attention_append_node(struct sc_edit *edit, const struct sc_node *like, const char *op, int version,
     int n_in, const int *in, enum sc_type type, int *out)
 {
     struct sc_node node;
@@ -106,7 +107,7 @@ static enum sc_status append_mask(struct sc_edit *edit, const struct sc_symbolic
     *mask = match->n_masks ? match->masks[0] : -1;
     for (int m = 1; m < match->n_masks; m++) {
         const int in[2] = {*mask, match->masks[m]};
-        SC_TRY(append_node(edit, final, "Add", 14, 2, in, type, mask));
+        SC_TRY(sc_attention_append_node(edit, final, "Add", 14, 2, in, type, mask));
     }
     for (int t = 0; t < match->n_tests; t++) {
         const struct sc_node *where = &s->graph->nodes[match->tests[t]];
@@ -116,12 +117,12 @@ static enum sc_status append_mask(struct sc_edit *edit, const struct sc_symbolic
         }
         const int in[3] = {where->in[0], hiding == 1 ? where->in[1] : zero, hiding == 1 ? zero : where->in[2]};
         int made;
-        SC_TRY(append_node(edit, final, "Where", 16, 3, in, type, &made));
+        SC_TRY(sc_attention_append_node(edit, final, "Where", 16, 3, in, type, &made));
         const int both[2] = {*mask, made};
         if (*mask < 0) {
             *mask = made;
         } else {
-            SC_TRY(append_node(edit, final, "Add", 14, 2, both, type, mask));
+            SC_TRY(sc_attention_append_node(edit, final, "Add", 14, 2, both, type, mask));
         }
     }
     return SC_OK;
@@ -130,18 +131,24 @@ static enum sc_status append_mask(struct sc_edit *edit, const struct sc_symbolic
 enum sc_status sc_attention_append(struct sc_edit *edit, const struct sc_symbolics *s, const struct sc_node *final,
     const struct sc_attention_match *match)
 {
-    const bool cached = match->k.past >= 0;
-    int in[6] = {match->q, match->k.value, match->v.value, -1, match->k.past, match->v.past};
+    static const int64_t rows_last[4] = {
+        0, 2, 1, 3}; /* K as [batch, heads, rows, width], where the file has rows first */
+    const bool cached = match->k.past >= 0, table = match->distances, own = match->slopes || table;
+    int in[8] = {match->q, match->k.value, match->v.value, -1, match->k.past, match->v.past, -1, -1};
     const int out[3] = {final->out[0], match->k.present, match->v.present};
     struct sc_node node;
     SC_TRY(append_mask(edit, s, final, match, &in[3]));
     if (match->k.turned) {
-        SC_TRY(append_turn(edit, final, &s->facts[in[1]], &in[1]));
+        SC_TRY(sc_attention_append_transpose(edit, final, s->facts[in[1]].type, 4, rows_last, &in[1]));
     }
-    const int n_in = cached ? 6 : in[3] >= 0 ? 4 : 3;
-    const int version = match->slopes ? 1 : match->left_window >= 0 ? 25 : 23;
+    if (table) {
+        SC_TRY(sc_attention_append_table(edit, final, match->distances));
+        in[7] = match->distances->table;
+    }
+    const int n_in = table ? 8 : cached ? 6 : in[3] >= 0 ? 4 : 3;
+    const int version = own ? 1 : match->left_window >= 0 ? 25 : 23;
     SC_TRY(sc_edit_node(edit, final, "Attention", version, n_in, in, cached ? 3 : 1, out, &node));
-    node.domain = match->slopes ? "sc" : node.domain;
+    node.domain = own ? "sc" : node.domain;
     node.index = final->index;
     SC_TRY(set_attributes(edit->graph, match, &node));
     SC_TRY(join_origins(s->graph, match, &node));

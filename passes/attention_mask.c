@@ -15,6 +15,19 @@ static const struct sc_symbolic *known(const struct sc_attention_finder *f, int 
     return &f->s->values[value];
 }
 
+struct sc_form sc_attention_distance(const struct sc_attention_finder *f)
+{
+    const struct sc_form zero = {.base = {0}};
+    struct sc_form distance = {.index = {0, 0, -1, 1}};
+    if (f->match->k.past >= 0) {
+        (void)sc_size_add(&zero.base, &known(f, f->match->k.past)->dims[2], -1, &distance.base);
+    }
+    if (sc_size_is(&known(f, f->match->q)->dims[2], 1)) { /* then the query's index is always 0 */
+        distance.index[2] = 0;
+    }
+    return distance;
+}
+
 /* Over [batch, heads, query, key]: holds everywhere; or for keys that are not later; or for those within a window. */
 static bool settle_form(struct sc_attention_finder *f, const struct sc_form *form, int rank, const struct sc_size *dims)
 {
@@ -29,12 +42,10 @@ static bool settle_form(struct sc_attention_finder *f, const struct sc_form *for
     for (int d = 0; d < rank; d++) {
         lifted.index[d + 4 - rank] = form->index[d];
     }
-    struct sc_form causal = {.index = {0, 0, 1, -1}}, sum;
-    if (match->k.past >= 0) {
-        causal.base = known(f, match->k.past)->dims[2];
-    }
-    if (sc_size_is(&known(f, match->q)->dims[2], 1)) { /* then the query's index is always 0 */
-        causal.index[2] = 0;
+    const struct sc_form zero = {.base = {0}}, distance = sc_attention_distance(f);
+    struct sc_form causal, sum;
+    if (!sc_form_add(&zero, &distance, -1, &causal)) {
+        return false;
     }
     if (memcmp(&causal, &lifted, sizeof causal) == 0) {
         match->causal = true;
@@ -77,8 +88,7 @@ static bool is_proven(struct sc_attention_finder *f, int value, double factor)
             (mask->no == 0 && mask->yes * factor <= hidden && settle_test(f, mask, true)));
 }
 
-/* Each dim is 1 or that of the scores, the keys' the same. */
-static bool spreads(const struct sc_attention_finder *f, int value)
+bool sc_attention_spreads(const struct sc_attention_finder *f, int value)
 {
     const struct sc_symbolic *mask = known(f, value);
     if (mask->rank < 1 || mask->rank > 4) {
@@ -93,35 +103,6 @@ static bool spreads(const struct sc_attention_finder *f, int value)
     return true;
 }
 
-/* A slope per head: it grows along the keys. What it adds to all of a query's scores alike changes nothing. */
-static enum sc_status settle_slopes(struct sc_attention_finder *f, int value, double factor, bool *settled)
-{
-    struct sc_attention_match *match = f->match;
-    const struct sc_symbolic *bias = known(f, value);
-    const int lift = 4 - bias->rank;
-    *settled = false;
-    if (bias->kind != SC_SYMBOLIC_SLOPES || lift < 0 || lift > 3 || match->slopes ||
-        f->s->facts[match->q].type != SC_F32 || (bias->slope >= 0 && bias->slope + lift != 1) || !spreads(f, value)) {
-        return SC_OK;
-    }
-    for (int d = 0; d + 1 < bias->rank; d++) {
-        if (bias->form->index[d] != 0 && d + lift != 2) {
-            return SC_OK;
-        }
-    }
-    match->n_slopes = (int)f->dims[1].constant;
-    match->slopes = sc_arena_array(f->s->arena, (size_t)match->n_slopes, sizeof *match->slopes);
-    if (!match->slopes) {
-        return SC_NO_MEMORY;
-    }
-    for (int h = 0; h < match->n_slopes; h++) {
-        match->slopes[h] =
-            (float)((double)bias->scale[bias->slope < 0 ? 0 : h] * (double)bias->form->index[bias->rank - 1] * factor);
-    }
-    *settled = true;
-    return SC_OK;
-}
-
 static bool settle_wheres(struct sc_attention_finder *f)
 {
     struct sc_attention_match *match = f->match;
@@ -133,7 +114,7 @@ static bool settle_wheres(struct sc_attention_finder *f)
         if (test->rank >= 0 && test->kind == SC_SYMBOLIC_TEST && settle_test(f, test, turned)) {
             continue;
         }
-        if (!spreads(f, where->in[0]) || f->s->facts[where->out[0]].type != f->s->facts[match->q].type) {
+        if (!sc_attention_spreads(f, where->in[0]) || f->s->facts[where->out[0]].type != f->s->facts[match->q].type) {
             return false;
         }
         match->hiding[match->n_tests] = turned ? 1 : 2;
@@ -142,21 +123,57 @@ static bool settle_wheres(struct sc_attention_finder *f)
     return true;
 }
 
+static enum sc_status settle_rule(struct sc_attention_finder *f, int value, double factor, bool *settled)
+{
+    *settled = is_proven(f, value, factor);
+    return *settled ? SC_OK : sc_attention_settle_slopes(f, value, factor, settled);
+}
+
+/* Takes away a part of a sum that is a rule, or depends on the distance. */
+static enum sc_status settle_part(struct sc_attention_finder *f, double factor, int *value, bool *settled)
+{
+    const struct sc_node *add = sc_attention_maker(f, *value, "Add");
+    *settled = false;
+    for (int i = 0; add && i < 2 && !*settled; i++) {
+        if (sc_attention_spreads(f, add->in[1 - i])) {
+            SC_TRY(settle_rule(f, add->in[i], factor, settled));
+            SC_TRY(*settled ? SC_OK : sc_attention_settle_table(f, add->in[i], factor, settled));
+            *value = *settled ? add->in[1 - i] : *value;
+        }
+    }
+    return SC_OK;
+}
+
+/* What is added to the scores. *rest: what stays of it; -1: nothing does. */
+static enum sc_status settle_mask(struct sc_attention_finder *f, int value, double factor, int *rest)
+{
+    bool settled = false;
+    *rest = value;
+    for (bool again = true; again;) {
+        SC_TRY(settle_rule(f, *rest, factor, &settled));
+        again = false;
+        SC_TRY(settled ? SC_OK : settle_part(f, factor, rest, &again));
+    }
+    SC_TRY(settled ? SC_OK : sc_attention_settle_table(f, *rest, factor, &settled));
+    *rest = settled ? -1 : *rest;
+    return SC_OK;
+}
+
 enum sc_status sc_attention_settle_masks(struct sc_attention_finder *f, bool *fits)
 {
     struct sc_attention_match *match = f->match;
     *fits = false;
     for (int m = 0; m < f->n_masks; m++) {
-        bool settled;
-        SC_TRY(settle_slopes(f, f->masks[m], f->factors[m], &settled));
-        if (settled || is_proven(f, f->masks[m], f->factors[m])) {
+        int rest;
+        SC_TRY(settle_mask(f, f->masks[m], f->factors[m], &rest));
+        if (rest < 0) {
             continue;
         }
-        if (f->factors[m] != 1 || !spreads(f, f->masks[m]) ||
-            f->s->facts[f->masks[m]].type != f->s->facts[match->q].type) {
+        if (f->factors[m] != 1 || !sc_attention_spreads(f, rest) ||
+            f->s->facts[rest].type != f->s->facts[match->q].type) {
             return SC_OK;
         }
-        match->masks[match->n_masks++] = f->masks[m];
+        match->masks[match->n_masks++] = rest;
     }
     *fits = settle_wheres(f);
     return SC_OK;

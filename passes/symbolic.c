@@ -453,7 +453,7 @@ enum sc_status sc_symbolics_step(struct sc_symbolics *s, const struct sc_node *n
     if (out->rank < 0) {
         *out = before;
     }
-    return SC_OK;
+    return out->rank >= 0 && out->kind == SC_SYMBOLIC_ANY ? sc_symbolic_function(s, node, out) : SC_OK;
 }
 
 enum sc_status sc_symbolics_run(struct sc_symbolics *s)

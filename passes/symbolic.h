@@ -26,7 +26,8 @@ enum sc_symbolic_kind {
     SC_SYMBOLIC_FORM, /* whole numbers: element i is form(i) */
     SC_SYMBOLIC_TEST, /* booleans: element i is form(i) >= 0 */
     SC_SYMBOLIC_CHOICE, /* floats: element i is `yes` where form(i) >= 0, else `no` */
-    SC_SYMBOLIC_SLOPES /* floats: element i is scale[i along dim slope] times form(i) */
+    SC_SYMBOLIC_SLOPES, /* floats: element i is scale[i along dim slope] times form(i) */
+    SC_SYMBOLIC_FUNCTION /* of any type: equal where form and the index along dim slope are, and not otherwise known */
 };
 
 struct sc_symbolic {
@@ -38,7 +39,7 @@ struct sc_symbolic {
     const struct sc_form *form;
     const struct sc_form *also; /* of tests and choices: it holds where also(i) >= 0 too; NULL: nothing more */
     double yes, no;
-    int slope; /* -1: there is one scale */
+    int slope; /* -1: there is one scale, or no such dim */
     const float *scale;
 };
 
@@ -99,6 +100,12 @@ bool sc_symbolics_product(
 /* The dim of a fact for a size, with a new name where needed ("past + sequence"). Needs the model. */
 enum sc_status sc_symbolics_dim(struct sc_symbolics *s, const struct sc_size *size, int64_t *dim);
 
+/* The number that every element is, a boolean 1 or 0. */
+bool sc_symbolic_number(const struct sc_symbolics *s, const struct sc_symbolic *value, double *number);
+
+/* The node is a Gather of rows from a table that is the same in every run. */
+bool sc_symbolic_looks_up(const struct sc_symbolics *s, const struct sc_node *node);
+
 /* As a list of constants. */
 bool sc_symbolic_ints(const struct sc_symbolic *value, int *n, int64_t *ints);
 
@@ -117,6 +124,8 @@ bool sc_size_bounded(struct sc_symbolics *s, const struct sc_size *size);
 bool sc_form_constant(const struct sc_form *form);
 /* a + b * factor, over the same dims; false as sc_size_add. */
 bool sc_form_add(const struct sc_form *a, const struct sc_form *b, int64_t factor, struct sc_form *sum);
+/* form is sign (1 or -1) times `of`, and a constant more. */
+bool sc_form_along(const struct sc_form *form, const struct sc_form *of, int64_t *sign, int64_t *shift);
 /* The form that is >= 0 where the other one is not. */
 bool sc_form_invert(const struct sc_form *form, struct sc_form *inverse);
 /* 1: form >= 0 everywhere; 0: nowhere; -1: not known. For places within dims. */

@@ -46,6 +46,12 @@ bool sc_symbolic_test(const struct sc_symbolic *value, int rank, struct sc_form 
 /* Floats that are the whole numbers of the form. */
 enum sc_status sc_symbolic_set_whole(struct sc_symbolics *s, struct sc_symbolic *out, const struct sc_form *form);
 
+/* Elements are equal where the form is, and the index along the dim of a function; they are not the same everywhere. */
+bool sc_symbolic_is_function(const struct sc_symbolic *value);
+
+/* What is left to say of elements of which nothing is known: that they are a function of places (symbolic_function.c). */
+enum sc_status sc_symbolic_function(struct sc_symbolics *s, const struct sc_node *node, struct sc_symbolic *out);
+
 sc_symbolic_op sc_symbolic_shape_op(const char *name); /* symbolic_shape.c */
 sc_symbolic_op sc_symbolic_slice_op(const char *name); /* symbolic_slice.c */
 sc_symbolic_op sc_symbolic_make_op(const char *name); /* symbolic_make.c */

@@ -15,7 +15,7 @@ static enum sc_status keep_constant(struct sc_symbolics *s, const struct sc_symb
         return SC_OK;
     }
     if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST || in->also || !sc_form_constant(in->form) ||
-        (in->kind == SC_SYMBOLIC_SLOPES && in->slope >= 0)) {
+        (in->kind >= SC_SYMBOLIC_SLOPES && in->slope >= 0)) {
         return SC_OK;
     }
     return sc_symbolic_set_like(s, out, in);
@@ -40,7 +40,7 @@ static enum sc_status move(struct sc_symbolics *s, const struct sc_symbolic *in,
     struct sc_symbolic moved = *in;
     moved.form = &form;
     moved.also = in->also ? &also : NULL;
-    moved.slope = in->kind == SC_SYMBOLIC_SLOPES && in->slope >= 0 ? to[in->slope] : -1;
+    moved.slope = in->kind >= SC_SYMBOLIC_SLOPES && in->slope >= 0 ? to[in->slope] : -1;
     return sc_symbolic_set_like(s, out, &moved);
 }
 
@@ -487,12 +487,13 @@ static enum sc_status expand(struct sc_symbolics *s, const struct sc_node *node)
         !sc_symbolic_broadcast(s, &(struct sc_shape){in->rank, in->dims}, &(struct sc_shape){n, list}, &rank, dims)) {
         return SC_OK;
     }
+    struct sc_form form[2], whole;
+    const struct sc_symbolic from = as_form(in, &whole);
     SC_TRY(sc_symbolic_set(s, out, rank, dims));
-    if (in->kind == SC_SYMBOLIC_ANY || in->kind == SC_SYMBOLIC_LIST) {
+    if (from.kind == SC_SYMBOLIC_ANY || from.kind == SC_SYMBOLIC_LIST) {
         return SC_OK;
     }
-    struct sc_form form[2];
-    const struct sc_symbolic lifted = sc_symbolic_lifted(in, rank, form);
+    const struct sc_symbolic lifted = sc_symbolic_lifted(&from, rank, form);
     return sc_symbolic_set_like(s, out, &lifted);
 }
 

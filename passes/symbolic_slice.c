@@ -4,14 +4,20 @@
 
 #include "passes/symbolic_parts.h"
 
+#define FAR (INT64_C(1) << 39) /* past every size */
+
 /* A bound of Slice within [0, dim]; false when it is not known which. */
 static bool settle_bound(
     struct sc_symbolics *s, const struct sc_size *given, const struct sc_size *dim, struct sc_size *bound)
 {
+    const struct sc_size zero = {0};
     struct sc_size at = *given, room;
+    if (sc_size_constant(given) && (given->constant >= FAR || given->constant <= -FAR)) {
+        *bound = given->constant > 0 ? *dim : zero;
+        return true;
+    }
     if (!(sc_size_constant(dim) ? sc_size_bounded(s, &at) : sc_size_not_negative(s, &at))) {
         at.constant++;
-        const struct sc_size zero = {0};
         struct sc_size negative;
         if (!sc_size_add(&zero, &at, -1, &negative) || !sc_size_not_negative(s, &negative) ||
             !sc_size_add(dim, given, 1, &at)) {
@@ -55,8 +61,7 @@ static bool slice_bounds(struct sc_symbolics *s, const struct sc_node *node, int
     *n = (int)known->dims[0];
     for (int k = 0; k < *n; k++) {
         const int64_t x = sc_index_at(known, k);
-        const int64_t far = INT64_C(1) << 39;
-        list[k] = (struct sc_size){.constant = x > INT32_MAX ? far : x < -INT32_MAX ? -far : x};
+        list[k] = (struct sc_size){.constant = x > INT32_MAX ? FAR : x < -INT32_MAX ? -FAR : x};
     }
     return true;
 }
@@ -83,7 +88,7 @@ static enum sc_status cut(struct sc_symbolics *s, const struct sc_symbolic *in, 
             return SC_OK;
         }
     }
-    const bool whole = in->kind != SC_SYMBOLIC_SLOPES || in->slope < 0 ||
+    const bool whole = in->kind < SC_SYMBOLIC_SLOPES || in->slope < 0 ||
         (sc_size_is(&starts[in->slope], 0) && sc_size_equal(&dims[in->slope], &in->dims[in->slope]));
     return whole ? sc_symbolic_set_like(s, out, &from) : SC_OK;
 }

@@ -7,6 +7,7 @@ from onnx import helper as h
 from graph_files import constant, f32, i64, ints, node, save
 
 HEADS, WIDTH, VOCABULARY, ROWS = 2, 2, 8, 128
+BUCKETS = (np.arange(8 * HEADS) * 7 % 11 - 5).reshape(8, HEADS) / 8
 LOWEST = np.finfo(np.float32).min
 
 
@@ -21,9 +22,9 @@ FOLDED = (*[node(f"{part}3 = Reshape {whole} folded") for part, whole in
           node("y = Reshape y3 apart"))
 
 
-def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(), products=PRODUCTS, domains=()):
+def decoder(name, masked, visible, cap=0.0, slopes=None, biased=None, positions=(), front=(), products=PRODUCTS, domains=()):
     """masked: nodes from "scores" to "masked"; visible: the rule over (keys, queries); positions: nodes that make "x" of
-    "tokens" and add the position times an eighth; products: nodes that make "scores", and "y" of "p"."""
+    "tokens" and add the position times an eighth; biased: what is added for a head, a key and a query; products: nodes that make "scores", and "y" of "p"."""
     cache = ["batch", HEADS, "past", WIDTH]
     nodes = [
         *front, node("tokens = Gather table input_ids"), *(positions or [node("x = Identity tokens")]),
@@ -51,12 +52,14 @@ def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(),
     places = np.arange(ROWS)[:, None] / 8 * np.ones(hidden)
     numbers = [constant(k, v, np.float32) for k, v in (*weights.items(), ("places", places), ("nothing", 0.0), ("lowest", LOWEST),
                                                        ("gone", -np.inf), ("cap", 2.5), ("eighth", 0.125), ("half", 0.5),
-                                                       ("one.f", 1.0), ("slopes", [[0.5], [0.125]]))]
+                                                       ("one.f", 1.0), ("slopes", [[0.5], [0.125]]),
+                                                       ("buckets", BUCKETS), ("four.f", 4.0), ("log", np.log(8)))]
     numbers += [constant(k, v) for k, v in (
         ("split", [0, 0, HEADS, WIDTH]), ("whole", [0, 0, hidden]), ("zero", [0]), ("one", [1]), ("two", [2]), ("three", [3]),
         ("scalar_zero", 0), ("scalar_one", 1), ("one.s", 1), ("scalar_two", 2), ("scalar_three", 3), ("three_front", [0, 1, 2]),
         ("around", [0, 1, 3]), ("middle", [1, 2]), ("both", [0, 1]), ("last", [-1]), ("column", [-1, 1]),
-        ("in_fours", [-1, 1, 1, 1]), ("in_threes", [-1, 1, 1]),
+        ("scalar_four", 4), ("scalar_seven", 7), ("minus_three", -3),
+        ("far", [np.iinfo(np.int64).max]), ("in_fours", [-1, 1, 1, 1]), ("in_threes", [-1, 1, 1]),
         ("folded", [HEADS, -1, WIDTH]), ("heads", [HEADS]), ("alibi", [HEADS, 1, -1]), ("apart", [1, HEADS, -1, WIDTH]))]
     square = np.tril(np.ones((1, 1, ROWS, ROWS), bool))
     numbers += [constant("triangle", square, bool), constant("band", square & ~np.tril(square, -5), bool)]
@@ -77,6 +80,7 @@ def decoder(name, masked, visible, cap=0.0, slopes=None, positions=(), front=(),
         s = cap * np.tanh(s / cap) if cap else s
         j, i = np.arange(k.shape[2])[None], at[:, None]
         s = s if slopes is None else s + np.array(slopes)[None, :, None, None] * j
+        s = s if biased is None else s + np.stack([biased(head, j, i) for head in range(HEADS)])
         s = np.where(visible(j, i), s, -np.inf)
         p = np.exp(s - s.max(-1, keepdims=True))
         y = (p / p.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(*ids.shape, hidden) @ weights["head"]
@@ -146,6 +150,61 @@ ALIBI = [
     node("bias = Where order nothing gone"), node("masked = Add biased4 bias")]
 
 
+# What T5 adds for how far back a key is, of all positions, of which the last ones are then taken.
+DISTANCES = [
+    node("all_line = Range scalar_zero total scalar_one"), node("row = Unsqueeze all_line zero"),
+    node("column.all = Unsqueeze all_line one"), node("distance = Sub row column.all")]
+BACK = [
+    node("not_later = Min distance scalar_zero"), node("back = Neg not_later"), node("near = Less back scalar_four"),
+    node("back.f = Cast back", to=T.FLOAT), node("fours = Div back.f four.f"), node("logs = Log fours"),
+    node("share = Div logs log"), node("steps.f = Mul share four.f"), node("steps = Cast steps.f", to=T.INT64),
+    node("coarse = Add steps scalar_four"), node("most = Min coarse scalar_seven"), node("bucket = Where near back most")]
+LOOKED_UP = [
+    node("found = Gather buckets bucket"), node("found.t = Transpose found", perm=[2, 0, 1]),
+    node("found4 = Unsqueeze found.t zero"), node("n1 = Unsqueeze n zero"), node("from_n = Neg n1"),
+    node("added = Slice found4 from_n far two"), node("order = LessOrEqual keys queries"),
+    node("bias = Where order nothing lowest"), node("added.bias = Add added bias"), node("masked = Add scores added.bias")]
+ADDED = [node("order = LessOrEqual keys queries"), node("bias = Where order nothing lowest"),
+         node("biased = Add scores added"), node("masked = Add biased bias")]
+
+
+def bucket(back):
+    with np.errstate(divide="ignore"):
+        coarse = np.minimum(4 + np.log(back / 4) / np.log(8) * 4, 7)
+    return np.where(back < 4, back, coarse).astype(np.int64)
+
+
+def distances():
+    decoder("masks_buckets", DISTANCES + BACK + LOOKED_UP, causal,
+            biased=lambda head, j, i: BUCKETS[bucket(np.maximum(i - j, 0)), head])
+    # on both sides, and later keys are seen too
+    decoder("masks_clipped", [
+        node("both_sides = Sub keys queries"), node("cut = Clip both_sides minus_three scalar_four"),
+        node("bucket = Add cut scalar_three"), node("found = Gather buckets bucket"),
+        node("found.flat = Squeeze found both"), node("added = Transpose found.flat", perm=[2, 0, 1]),
+        node("masked = Add scores added")], lambda j, i: j >= 0,
+        biased=lambda head, j, i: BUCKETS[np.clip(j - i, -3, 4) + 3, head])
+    # of the key's own position
+    decoder("masks_places", [
+        node("bucket = Min keys scalar_seven"), node("found = Gather buckets bucket"),
+        node("found.flat = Squeeze found both"), node("added = Transpose found.flat", perm=[2, 0, 1]), *ADDED], causal,
+        biased=lambda head, j, i: BUCKETS[np.minimum(j, 7), head] + 0 * i)
+    # of how far both are from the start together
+    decoder("masks_sums", [
+        node("together = Add keys queries"), node("bucket = Min together scalar_seven"), node("found = Gather buckets bucket"),
+        node("found.flat = Squeeze found both"), node("added = Transpose found.flat", perm=[2, 0, 1]), *ADDED], causal,
+        biased=lambda head, j, i: BUCKETS[np.minimum(j + i, 7), head])
+    # of the distance, but of how long the text is too
+    decoder("masks_lengths", DISTANCES + BACK + [
+        node("third = Mod total scalar_two"), node("bucket.moved = Sub bucket third")] +
+        [node("found = Gather buckets bucket.moved"), *LOOKED_UP[1:]], causal,
+        biased=lambda head, j, i: BUCKETS[bucket(np.maximum(i - j, 0)) - j.size % 2, head])
+    # of the distance, without an end
+    decoder("masks_squares", [
+        node("both_sides = Sub keys queries"), node("far.f = Cast both_sides", to=T.FLOAT), node("square = Mul far.f far.f"),
+        node("down = Mul square eighth"), node("added = Neg down"), *ADDED], causal, biased=lambda head, j, i: -(j - i)**2 / 8)
+
+
 def masks():
     decoder("masks_window", [
         node("order = LessOrEqual keys queries"), node("from = Sub queries scalar_three"), node("near = Greater keys from"),
@@ -174,3 +233,4 @@ def masks():
         "MultiHeadAttention", ["q.rows", "k.rows", "v.rows", "", "given", "bias", "past_key_values.0.key", "past_key_values.0.value"],
         ["z", "present.0.key", "present.0.value"], domain="com.microsoft", num_heads=HEADS, scale=1.0)
     decoder("masks_operator", [*MULTI, operator], causal, domains=["com.microsoft"])
+    distances()

@@ -44,19 +44,23 @@ struct rule {
     float cap, scale;
     float slopes[2]; /* zeros: none */
     int64_t most; /* tokens that there may be; 0: any */
+    int64_t before; /* distances in front of 0 in the table by distance; 0: there is no table */
 };
 
 static const struct rule rules[] = {
-    {"masks_window", true, false, 2, 0, 1, {0}, 0},
-    {"masks_cap", true, false, -1, 2.5F, 0.5F, {0}, 0},
-    {"masks_scatter", true, false, -1, 0, 1, {0}, 0},
-    {"masks_table", true, false, -1, 0, 1, {0}, 0}, /* positions are looked up in a table: beyond it the run fails */
-    {"masks_table_open", true, false, -1, 0, 1, {0}, 128},
-    {"masks_band", true, false, 4, 0, 1, {0}, 128},
-    {"masks_slopes", true, false, -1, 0, 0.5F, {0.5F, 0.125F}, 0},
-    {"masks_length", true, false, -1, 0, 1, {0}, 0},
-    {"masks_live", false, true, -1, 0, 1, {0}, 0},
-    {"masks_live_both", false, true, -1, 0, 1, {0}, 0},
+    {"masks_window", true, false, 2, 0, 1, {0}, 0, 0}, {"masks_cap", true, false, -1, 2.5F, 0.5F, {0}, 0, 0},
+    {"masks_scatter", true, false, -1, 0, 1, {0}, 0, 0},
+    {"masks_table", true, false, -1, 0, 1, {0}, 0, 0}, /* positions are looked up in a table: beyond it the run fails */
+    {"masks_table_open", true, false, -1, 0, 1, {0}, 128, 0}, {"masks_band", true, false, 4, 0, 1, {0}, 128, 0},
+    {"masks_slopes", true, false, -1, 0, 0.5F, {0.5F, 0.125F}, 0, 0},
+    {"masks_length", true, false, -1, 0, 1, {0}, 0, 0}, {"masks_live", false, true, -1, 0, 1, {0}, 0, 0},
+    {"masks_live_both", false, true, -1, 0, 1, {0}, 0, 0},
+    {"masks_buckets", true, false, -1, 0, 1, {0}, 0, 32}, /* of all positions by all, of which the last are taken */
+    {"masks_clipped", false, false, -1, 0, 1, {0}, 0, 4}, /* on both sides */
+    {"masks_places", true, true, -1, 0, 1, {0}, 0, 0}, /* of the key's own position */
+    {"masks_sums", true, true, -1, 0, 1, {0}, 0, 0}, /* of both positions, not of what is between them */
+    {"masks_lengths", true, true, -1, 0, 1, {0}, 0, 0}, /* of the distance, and of how long the text is */
+    {"masks_squares", true, true, -1, 0, 1, {0}, 0, 0}, /* of the distance, and never the same from some distance on */
 };
 
 static void a_mask_becomes_a_rule_or_stays_and_caches_are_paged(void **state)
@@ -73,16 +77,18 @@ static void a_mask_becomes_a_rule_or_stays_and_caches_are_paged(void **state)
             fail_msg("%s: the caches are made anew", rules[r].name);
         }
         const struct sc_node *node = the_attention(c.model->graph);
-        int64_t causal, window;
+        int64_t causal, window, before;
         float cap, scale;
         assert_ok(sc_node_int(node, "is_causal", 0, &causal));
         assert_ok(sc_node_int(node, "left_window_size", -1, &window));
+        assert_ok(sc_node_int(node, "before", 0, &before));
         assert_ok(sc_node_float(node, "softcap", 0, &cap));
         assert_ok(sc_node_float(node, "scale", 0, &scale));
         if ((causal != 0) != rules[r].causal || (node->in[3] >= 0) != rules[r].live || window != rules[r].window ||
-            cap != rules[r].cap || scale != rules[r].scale || pairs[0].capacity != rules[r].most) {
-            fail_msg("%s: causal %d, mask %d, window %d, cap %g, scale %g", rules[r].name, (int)causal, node->in[3],
-                (int)window, (double)cap, (double)scale);
+            cap != rules[r].cap || scale != rules[r].scale || pairs[0].capacity != rules[r].most ||
+            before != rules[r].before || (node->n_in > 7 && node->in[7] >= 0) != (before > 0)) {
+            fail_msg("%s: causal %d, mask %d, window %d, cap %g, scale %g, before %d", rules[r].name, (int)causal,
+                node->in[3], (int)window, (double)cap, (double)scale, (int)before);
         }
         int n_slopes;
         const float *slopes;
