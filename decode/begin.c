@@ -35,9 +35,7 @@ static const struct sc_json *find(const struct reading *r, const char *name, int
 {
     for (int f = 0; f < N_FILES; f++) {
         const struct sc_json *field = sc_json_get(r->roots[f], name);
-        if (field &&
-            (sc_json_is_int(field) || sc_json_size(field) > 0 || sc_json_is_object(field) || sc_json_is_array(field) ||
-                sc_json_is_text(field))) {
+        if (!sc_json_is_null(field)) {
             *file = f;
             return field;
         }
@@ -198,14 +196,10 @@ static enum sc_status read_context(const struct reading *r, int64_t *context)
 
 static enum sc_status read_all(const struct reading *r, const struct sc_begin_wish *wish, struct sc_begin *begin)
 {
-    int64_t beams = 1;
     SC_TRY(read_prompt(r, wish, begin));
     SC_TRY(read_ids(r, "suppress_tokens", &begin->n_suppress, &begin->suppress));
     SC_TRY(read_ids(r, "begin_suppress_tokens", &begin->n_begin_suppress, &begin->begin_suppress));
-    SC_TRY(read_context(r, &begin->context));
-    SC_TRY(read_id(r, "num_beams", &beams));
-    begin->n_beams = beams < INT32_MAX ? (int)beams : INT32_MAX;
-    return SC_OK;
+    return read_context(r, &begin->context);
 }
 
 static enum sc_status open_files(struct reading *r, const char *folder)

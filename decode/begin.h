@@ -25,12 +25,11 @@ struct sc_begin {
     int64_t *begin_suppress; /* nor as the first */
     int n_begin_suppress;
     int64_t context; /* positions that the decoder was made for; 0: not said */
-    int n_beams; /* that the files speak of; the search here is greedy */
 };
 
 /* Reads folder/generation_config.json, and of folder/config.json what that leaves out: decoder_start_token_id,
  * forced_bos_token_id, forced_decoder_ids, lang_to_id, task_to_id, no_timestamps_token_id, suppress_tokens,
- * begin_suppress_tokens, max_target_positions (or max_position_embeddings), num_beams. Fails with SC_BAD_MODEL, naming
+ * begin_suppress_tokens, max_target_positions (or max_position_embeddings). Fails with SC_BAD_MODEL, naming
  * file and field, for what is no JSON or of another kind, and where no start is said; SC_BAD_USAGE for a language or task
  * that the model does not have. */
 enum sc_status sc_begin_read(

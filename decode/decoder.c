@@ -66,6 +66,7 @@ static enum sc_status draw(struct sc_decoder *decoder, const struct sc_row *row,
         .top_p = note.top_p,
         .min_p = note.min_p,
         .penalty = 1,
+        .tempered = note.tempered != 0,
         .seed = note.seed};
     logits = sc_suppress(decoder, note.first != 0, logits);
     return sc_sample(decoder->sampler, &sample, logits, note.request, (uint64_t)(row->pos + row->n_new), token);

@@ -40,7 +40,8 @@ struct sc_row_note {
     double temperature, top_p, min_p;
     int32_t top_k;
     int16_t want; /* enum sc_want */
-    int16_t first; /* the text's first token is drawn */
+    int8_t first; /* the text's first token is drawn */
+    int8_t tempered;
 };
 
 /* suppress.c: rank 0's lists to all ranks; collective. Takes those tokens out of a row of logits [n_vocabulary]: the row,

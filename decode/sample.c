@@ -84,6 +84,13 @@ enum sc_status sc_sample_check(const struct sc_sample_options *options)
     if (!(options->min_p >= 0 && options->min_p <= 1)) {
         return sc_fail(SC_BAD_USAGE, "min-p is %g, want 0 to 1", options->min_p);
     }
+    if (options->no_repeat < 0) {
+        return sc_fail(SC_BAD_USAGE, "no-repeat-ngram-size is %lld, want 0 or more", (long long)options->no_repeat);
+    }
+    if (options->min_length < 0 || options->min_new < 0) {
+        return sc_fail(SC_BAD_USAGE, "a text's least length is %lld, want 0 or more",
+            (long long)(options->min_length < 0 ? options->min_length : options->min_new));
+    }
     if (!(options->penalty >= 0) || !isfinite(options->penalty)) {
         return sc_fail(SC_BAD_USAGE, "repeat-penalty is %g, want 0 or more", options->penalty);
     }
@@ -151,31 +158,42 @@ static enum sc_status find_largest(const float *logits, int64_t n, int64_t *larg
     return SC_OK;
 }
 
-/* Untempered, relative to the largest. */
-static double sum_weights(const struct candidate *candidates, int64_t n, double largest)
+/* What a filter sees of a candidate: its probability, but for a factor. */
+struct view {
+    double largest; /* logit */
+    double heat; /* temperature that filters see */
+};
+
+static double weigh(const struct view *view, struct candidate candidate)
+{
+    return exp_negative(((double)candidate.logit - view->largest) / view->heat);
+}
+
+static double sum_weights(const struct candidate *candidates, int64_t n, const struct view *view)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        sum += exp_negative((double)candidates[i].logit - largest);
+        sum += weigh(view, candidates[i]);
     }
     return sum;
 }
 
 /* Moves candidates from the heap of n to kept until their weights reach `wanted`; returns how many, at least 1. */
-static int64_t keep_top_p(struct sc_sampler *sampler, int64_t n, double largest, double wanted)
+static int64_t keep_top_p(struct sc_sampler *sampler, int64_t n, const struct view *view, double wanted)
 {
     int64_t n_kept = 0;
     double reached = 0;
     do {
         sampler->kept[n_kept] = pop_largest(sampler->heap, &n);
-        reached += exp_negative((double)sampler->kept[n_kept].logit - largest);
+        reached += weigh(view, sampler->kept[n_kept]);
         n_kept++;
     } while (n > 0 && reached < wanted);
     return n_kept;
 }
 
 /* Fills kept with the tokens that have a weight, sorted as far as top_k and top_p ask for it; returns how many. */
-static int64_t keep_largest(struct sc_sampler *sampler, const struct sc_sample_options *options, const float *logits)
+static int64_t keep_largest(
+    struct sc_sampler *sampler, const struct sc_sample_options *options, const struct view *view, const float *logits)
 {
     const bool wants_k = options->top_k > 0 && options->top_k < sampler->n_vocabulary;
     const bool wants_p = options->top_p < 1;
@@ -193,10 +211,9 @@ static int64_t keep_largest(struct sc_sampler *sampler, const struct sc_sample_o
     for (int64_t i = n / 2; i-- > 0;) {
         sift_down(heap, n, i);
     }
-    const double largest = heap[0].logit;
     if (!wants_k) {
-        const double total = sum_weights(heap, n, largest);
-        return keep_top_p(sampler, n, largest, options->top_p * total);
+        const double total = sum_weights(heap, n, view);
+        return keep_top_p(sampler, n, view, options->top_p * total);
     }
     int64_t n_kept = 0;
     while (n > 0 && n_kept < options->top_k) {
@@ -205,20 +222,20 @@ static int64_t keep_largest(struct sc_sampler *sampler, const struct sc_sample_o
     if (wants_p) {
         /* What is kept is sorted, thus a heap. */
         memcpy(heap, sampler->kept, (size_t)n_kept * sizeof *heap);
-        const double total = sum_weights(heap, n_kept, largest);
-        n_kept = keep_top_p(sampler, n_kept, largest, options->top_p * total);
+        const double total = sum_weights(heap, n_kept, view);
+        n_kept = keep_top_p(sampler, n_kept, view, options->top_p * total);
     }
     return n_kept;
 }
 
-static int64_t keep_min_p(struct candidate *kept, int64_t n, double largest, double min_p)
+static int64_t keep_min_p(struct candidate *kept, int64_t n, const struct view *view, double min_p)
 {
     if (min_p <= 0) {
         return n;
     }
     int64_t n_kept = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (exp_negative((double)kept[i].logit - largest) >= min_p) {
+        if (weigh(view, kept[i]) >= min_p) {
             kept[n_kept++] = kept[i];
         }
     }
@@ -234,12 +251,12 @@ enum sc_status sc_sample(struct sc_sampler *sampler, const struct sc_sample_opti
         *token = best;
         return SC_OK;
     }
-    const double largest = logits[best];
-    const int64_t n_sorted = keep_largest(sampler, options, logits);
-    const int64_t n = keep_min_p(sampler->kept, n_sorted, largest, options->min_p);
+    const struct view view = {.largest = logits[best], .heat = options->tempered ? options->temperature : 1};
+    const int64_t n_sorted = keep_largest(sampler, options, &view, logits);
+    const int64_t n = keep_min_p(sampler->kept, n_sorted, &view, options->min_p);
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
-        sampler->weights[i] = exp_negative(((double)sampler->kept[i].logit - largest) / options->temperature);
+        sampler->weights[i] = exp_negative(((double)sampler->kept[i].logit - view.largest) / options->temperature);
         total += sampler->weights[i];
     }
     const struct sc_random_key key = {.seed = options->seed, .stream = request, .seq = position};

@@ -9,7 +9,8 @@
 
 /* How tokens are chosen. Filters apply in this order, as in llama.cpp: the top_k largest logits; of those, by falling
  * probability, the fewest that reach top_p together; of those, the ones with at least min_p times the largest
- * probability; what is left is divided by the temperature. At least one token always stays. */
+ * probability; what is left is divided by the temperature. At least one token always stays. With `tempered` the
+ * probabilities of filters are those after the division, as in transformers and onnxruntime-genai. */
 struct sc_sample_options {
     double temperature; /* 0: greedy, the largest logit, the lowest index among equals */
     int64_t top_k; /* 0: all */
@@ -17,6 +18,9 @@ struct sc_sample_options {
     double min_p; /* 0: all */
     double
         penalty; /* logits of tokens that the text has are divided by it, negative ones multiplied, first of all; 0 and 1: none */
+    int64_t no_repeat; /* so many tokens in a row are never twice in a text; 0: they may be */
+    int64_t min_length, min_new; /* no text ends with fewer tokens, prompt and all, or made */
+    bool tempered;
     uint64_t seed;
 };
 

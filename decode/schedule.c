@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decode/rules.h"
 #include "decode/schedule_parts.h"
 
 static enum sc_status make_lanes(struct sc_schedule *schedule)
@@ -158,7 +159,7 @@ static bool is_ready(const struct sc_lane *lane)
 
 static void write_note(const struct sc_request *request, bool draws, struct sc_row *row)
 {
-    const bool home = request->on_logits || (request->sample.penalty != 0 && request->sample.penalty != 1);
+    const bool home = request->on_logits || sc_rules_ask(request, request->n_prompt + request->n_made);
     struct sc_row_note note = {.seed = request->sample.seed,
         .request = request->key,
         .temperature = request->sample.temperature,
@@ -168,7 +169,8 @@ static void write_note(const struct sc_request *request, bool draws, struct sc_r
         .want = !draws ? SC_WANT_NOTHING
             : home     ? SC_WANT_LOGITS
                        : SC_WANT_TOKEN,
-        .first = request->n_made == 0};
+        .first = request->n_made == 0,
+        .tempered = request->sample.tempered};
     memcpy(row->note, &note, sizeof note);
 }
 
@@ -383,6 +385,7 @@ static void take_token(struct sc_schedule *schedule, struct sc_lane *lane, int64
 {
     struct sc_request *request = lane->request;
     token = request->forced ? request->forced[request->n_made] : token;
+    token = request->last && request->n_made + 1 == request->n_predict ? *request->last : token;
     if (request->first_ns == 0) {
         request->first_ns = sc_clock_ns();
     }
@@ -415,13 +418,12 @@ static enum sc_status draw_here(
 {
     struct sc_decoder *decoder = schedule->decoder;
     const struct sc_request *request = lane->request;
-    const double penalty = request->sample.penalty;
     if (request->on_logits) {
         request->on_logits(request->arg, row);
     }
-    if (penalty != 0 && penalty != 1) {
+    if (sc_rules_ask(request, lane->n_text)) {
         memcpy(decoder->row, row, (size_t)decoder->n_vocabulary * sizeof *row);
-        sc_sample_penalise(penalty, lane->seen, decoder->n_vocabulary, decoder->row);
+        sc_rules_apply(request, lane->text, lane->n_text, lane->seen, decoder->n_vocabulary, decoder->row);
         row = decoder->row;
     }
     row = sc_suppress(decoder, request->n_made == 0, row);

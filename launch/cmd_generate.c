@@ -94,14 +94,18 @@ static void use_begin(struct sc_generator *generator)
         return;
     }
     generator->search.context = begin->context;
-    if (!generator->search.found) {
-        generator->search.found = true;
-        generator->search.sample = (struct sc_sample_options){.top_p = 1, .penalty = 1};
+    generator->search.found = true; /* greedy where no file speaks of search */
+}
+
+static enum sc_status read_search(struct sc_generator *generator)
+{
+    const bool one_beam = sc_options_given(generator->app->options, "num-beams");
+    const char *ignored;
+    SC_TRY(sc_search_read(generator->model->folder, one_beam, &generator->arena, &generator->search, &ignored));
+    if (ignored) {
+        sc_log_write(&generator->app->log, SC_LOG_WARN, "%s", ignored);
     }
-    if (begin->n_beams > 1) {
-        sc_log_write(&generator->app->log, SC_LOG_INFO,
-            "the model's files ask for %d beams: the search is greedy instead", begin->n_beams);
-    }
+    return SC_OK;
 }
 
 /* What the command line gives; else what the file beside the model says; else our defaults. */
@@ -112,6 +116,8 @@ static struct sc_sample_options choose_sample(const struct sc_options *options, 
         .top_p = sc_options_real(options, "top-p"),
         .min_p = sc_options_real(options, "min-p"),
         .penalty = sc_options_real(options, "repeat-penalty"),
+        .no_repeat = sc_options_int(options, "no-repeat-ngram-size"),
+        .min_length = sc_options_int(options, "min-length"),
         .seed = (uint64_t)sc_options_int(options, "seed")};
     const struct sc_sample_options *file = &search->sample;
     if (search->found) {
@@ -120,14 +126,24 @@ static struct sc_sample_options choose_sample(const struct sc_options *options, 
         sample.top_p = sc_options_given(options, "top-p") ? sample.top_p : file->top_p;
         sample.min_p = sc_options_given(options, "min-p") ? sample.min_p : file->min_p;
         sample.penalty = sc_options_given(options, "repeat-penalty") ? sample.penalty : file->penalty;
+        sample.no_repeat = sc_options_given(options, "no-repeat-ngram-size") ? sample.no_repeat : file->no_repeat;
+        sample.min_new = sc_options_given(options, "min-length") ? 0 : file->min_new;
+        sample.min_length = sc_options_given(options, "min-length") ? sample.min_length : file->min_length;
+        sample.tempered = file->tempered;
     }
     return sample;
+}
+
+/* -1: the model's files may say. */
+static int64_t asked_length(const struct sc_options *options)
+{
+    return sc_options_given(options, "predict") ? sc_options_int(options, "predict") : -1;
 }
 
 static enum sc_status read_requests(struct sc_generator *generator)
 {
     const struct sc_options *options = generator->app->options;
-    const struct sc_prompt_defaults defaults = {.n_predict = sc_options_int(options, "predict"),
+    const struct sc_prompt_defaults defaults = {.n_predict = asked_length(options),
         .sample = choose_sample(options, &generator->search),
         .ignore_eos = sc_options_flag(options, "ignore-eos")};
     return sc_prompts_read(
@@ -145,7 +161,7 @@ static enum sc_status prepare_text(struct sc_generator *generator)
     SC_TRY(sc_tokenizer_stream_create(generator->tokenizer, true, &generator->stream));
     SC_TRY(sc_ends_read(
         generator->model->folder, generator->tokenizer, &generator->arena, &generator->n_eos, &generator->eos));
-    SC_TRY(sc_search_read(generator->model->folder, &generator->arena, &generator->search));
+    SC_TRY(read_search(generator));
     generator->reading.tokenizer = generator->tokenizer;
     generator->reading.log = &generator->app->log;
     SC_TRY(sc_reading_open(generator->model, generator->app->options, &generator->arena, &generator->reading));
@@ -206,12 +222,13 @@ static enum sc_status drive_one(struct sc_generator *generator)
     const char *text;
     size_t bytes;
     struct sc_request *request = &generator->request;
-    request->n_predict = sc_options_int(options, "predict");
+    request->n_predict = asked_length(options);
     request->eos = generator->eos;
     request->n_eos = sc_options_flag(options, "ignore-eos") ? 0 : generator->n_eos;
     request->sample = generator->sample;
     request->on_token = on_token;
     request->arg = generator;
+    sc_search_limit(&generator->search, sc_options_int(options, "predict"), request);
     if (!generator->reading.encodes) { /* else the text is another one */
         print_text(generator, generator->given.text, generator->given.bytes);
     }
@@ -238,6 +255,8 @@ static enum sc_status drive_many(struct sc_generator *generator)
     many->tokenizer = generator->tokenizer;
     many->reading = &generator->reading;
     many->resume = &generator->resume;
+    many->search = &generator->search;
+    many->usual_length = sc_options_int(generator->app->options, "predict");
     many->eos = generator->eos;
     many->n_eos = generator->n_eos;
     sc_app_opened(generator->app, "generating", many->n);
@@ -342,6 +361,10 @@ static enum sc_status check_text(void *arg, const struct sc_decoder *decoder)
     if (tokens > logits) {
         return sc_fail(
             SC_BAD_MODEL, "tokenizer.json has %" PRId64 " tokens, the model's logits have %" PRId64, tokens, logits);
+    }
+    if (generator->search.forced_eos >= logits) {
+        return sc_fail(SC_BAD_MODEL, "'forced_eos_token_id' is %" PRId64 ", the model's logits have %" PRId64,
+            generator->search.forced_eos, logits);
     }
     if (is_many(generator)) {
         return SC_OK;

@@ -178,6 +178,7 @@ static enum sc_status encode(struct many *many, struct line *line)
         .on_done = on_done,
         .arg = line};
     SC_TRY(sc_reading_request(many->of->reading, &given, &line->arena, &line->request));
+    sc_search_limit(many->of->search, many->of->usual_length, &line->request);
     return sc_schedule_add(many->schedule, &line->request);
 }
 

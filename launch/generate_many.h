@@ -4,6 +4,7 @@
 #define SC_LAUNCH_GENERATE_MANY_H
 
 #include "decode/schedule.h"
+#include "decode/search.h"
 #include "launch/app.h"
 #include "launch/prompts.h"
 #include "launch/reading.h"
@@ -17,6 +18,8 @@ struct sc_many {
     struct sc_tokenizer *tokenizer;
     const struct sc_reading *reading;
     struct sc_resume *resume;
+    const struct sc_search *search; /* for what prompts leave open */
+    int64_t usual_length;
     int64_t n;
     struct sc_prompt *prompts;
     const int64_t *eos;

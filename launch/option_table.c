@@ -59,9 +59,9 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "line is a\n"
         "request, an object with prompt (or audio, a path) and, as wanted, id, n_predict, temperature, top_k, top_p, "
         "min_p, "
-        "repeat_penalty, "
-        "seed,\n"
-        "ignore_eos; -np run at once, and results come in the order of the file, an object a line. What a line lacks "
+        "repeat_penalty,\n"
+        "no_repeat_ngram_size, min_length, seed, ignore_eos; -np run at once, and results come in the order of the "
+        "file, an object a line. What a line lacks "
         "is "
         "as the\n"
         "options say; with a seed of its own a line's text is that of -p and --seed. Ctrl-C stops with what there "
@@ -133,7 +133,8 @@ static const struct sc_option_row options[] = {
         "prompts go by the plan in FILE; caches move to the ranks of --decode-plan meanwhile"},
     {"decode-plan", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE) | BIT(BENCH),
         "what follows prompts goes by this one, which a long prompt does not hold up"},
-    {"predict", "n", "n-predict", SC_OPTION_INT, "N", "128", 0, 1 << 30, BIT(GENERATE), "tokens to write"},
+    {"predict", "n", "n-predict", SC_OPTION_INT, "N", "128", 0, 1 << 30, BIT(GENERATE),
+        "tokens to write; else what generation_config.json says"},
     {"n-prompt", "p", NULL, SC_OPTION_INT, "N", "512", 0, 1 << 24, BIT(BENCH),
         "tokens of the prompt; 0: do not measure it"},
     {"n-gen", "n", NULL, SC_OPTION_INT, "N", "128", 0, 1 << 24, BIT(BENCH), "tokens to generate; 0: do not measure it"},
@@ -148,6 +149,12 @@ static const struct sc_option_row options[] = {
         "drop tokens under P times the likeliest; 0: none"},
     {"repeat-penalty", NULL, NULL, SC_OPTION_REAL, "P", "1", 0, 100, BIT(GENERATE),
         "divide logits of tokens that the text has by P; 1: leave them"},
+    {"no-repeat-ngram-size", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 20, BIT(GENERATE),
+        "write no run of N tokens twice; 0: leave them"},
+    {"min-length", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(GENERATE),
+        "do not end a text of fewer tokens, what it begins with counted"},
+    {"num-beams", NULL, NULL, SC_OPTION_INT, "N", "1", 1, 1, BIT(GENERATE),
+        "1: go on with one beam where the model's files ask for more, which is refused"},
     {"seed", NULL, NULL, SC_SETTING_SEED, RUNS, "seed of everything drawn at random"},
     {"ignore-eos", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(GENERATE), "write on past the end-of-text token"},
     {"ctx", "c", "ctx-size", SC_OPTION_INT, "N", "0", 0, 1 << 30, BIT(PLAN) | BIT(GENERATE),

@@ -21,6 +21,8 @@ enum field {
     FIELD_TOP_P,
     FIELD_MIN_P,
     FIELD_PENALTY,
+    FIELD_NO_REPEAT,
+    FIELD_MIN_LENGTH,
     FIELD_SEED,
     FIELD_IGNORE_EOS
 };
@@ -32,8 +34,9 @@ static const struct {
 } fields[] = {{"prompt", FIELD_PROMPT, KIND_TEXT}, {"audio", FIELD_AUDIO, KIND_TEXT}, {"id", FIELD_ID, KIND_TEXT},
     {"n_predict", FIELD_PREDICT, KIND_INT}, {"max_tokens", FIELD_PREDICT, KIND_INT},
     {"temperature", FIELD_TEMPERATURE, KIND_REAL}, {"top_k", FIELD_TOP_K, KIND_INT}, {"top_p", FIELD_TOP_P, KIND_REAL},
-    {"min_p", FIELD_MIN_P, KIND_REAL}, {"repeat_penalty", FIELD_PENALTY, KIND_REAL}, {"seed", FIELD_SEED, KIND_INT},
-    {"ignore_eos", FIELD_IGNORE_EOS, KIND_BOOL}};
+    {"min_p", FIELD_MIN_P, KIND_REAL}, {"repeat_penalty", FIELD_PENALTY, KIND_REAL},
+    {"no_repeat_ngram_size", FIELD_NO_REPEAT, KIND_INT}, {"min_length", FIELD_MIN_LENGTH, KIND_INT},
+    {"seed", FIELD_SEED, KIND_INT}, {"ignore_eos", FIELD_IGNORE_EOS, KIND_BOOL}};
 
 struct reader {
     struct sc_arena *arena;
@@ -104,6 +107,13 @@ static enum sc_status set_field(struct reader *reader, enum field field, const s
         return SC_OK;
     case FIELD_PENALTY:
         prompt->sample.penalty = sc_json_real(value, 0);
+        return SC_OK;
+    case FIELD_NO_REPEAT:
+        prompt->sample.no_repeat = sc_json_int(value, 0);
+        return SC_OK;
+    case FIELD_MIN_LENGTH:
+        prompt->sample.min_length = sc_json_int(value, 0);
+        prompt->sample.min_new = 0;
         return SC_OK;
     case FIELD_SEED:
         prompt->sample.seed = (uint64_t)sc_json_int(value, 0);

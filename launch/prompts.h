@@ -17,7 +17,8 @@ struct sc_prompt_defaults {
 
 /* A line that is not blank. Fields of the object: prompt (text) or audio (the path of a .wav file), one of which must be
  * there; id (any text, given back),
- * n_predict or max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, ignore_eos. */
+ * n_predict or max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, no_repeat_ngram_size, min_length, seed,
+ * ignore_eos. */
 struct sc_prompt {
     int64_t line; /* from 1 */
     const char *id; /* NULL: none */

@@ -84,7 +84,7 @@ static void lists_and_numbers_are_read(void **state)
 {
     struct fixture f;
     (void)state;
-    assert_ok(read_files(&f, "{\"suppress_tokens\": [3, 4], \"num_beams\": 4}",
+    assert_ok(read_files(&f, "{\"suppress_tokens\": [3, 4]}",
         "{\"decoder_start_token_id\": 5, \"begin_suppress_tokens\": [6], \"max_target_positions\": 448, "
         "\"max_position_embeddings\": 1024}",
         &nothing));
@@ -93,7 +93,6 @@ static void lists_and_numbers_are_read(void **state)
     assert_int_equal(f.begin.n_begin_suppress, 1);
     assert_int_equal(f.begin.begin_suppress[0], 6);
     assert_int_equal(f.begin.context, 448);
-    assert_int_equal(f.begin.n_beams, 4);
     sc_arena_release(&f.arena);
 }
 

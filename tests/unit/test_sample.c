@@ -262,6 +262,26 @@ static void options_out_of_range_are_named(void **state)
     assert_null(sampler);
 }
 
+/* Squares of the probabilities, over their sum of 0.285: 0.035, 0.561, 0.009, 0.316, 0.079. The fewest that reach 0.6 are two
+ * of them, of the probabilities themselves too; those that reach 0.55 are one and two. */
+static void filters_see_tempered_probabilities_where_asked(void **state)
+{
+    (void)state;
+    float logits[5];
+    logits_of_five(logits);
+    struct sc_sample_options options = plain;
+    options.temperature = 0.5;
+    options.top_p = 0.55;
+    check_distribution(5, logits, options, (const double[5]){0, 0.16 / 0.25, 0, 0.09 / 0.25, 0});
+    options.tempered = true;
+    check_distribution(5, logits, options, (const double[5]){0, 1, 0, 0, 0});
+    options.top_p = 1;
+    options.min_p = 0.5; /* 0.09 / 0.16 passes, 0.0225 / 0.16 does not; untempered 0.15 / 0.4 does not either */
+    check_distribution(5, logits, options, (const double[5]){0, 0.16 / 0.25, 0, 0.09 / 0.25, 0});
+    options.min_p = 0.6; /* untempered 0.3 / 0.4 passes */
+    check_distribution(5, logits, options, (const double[5]){0, 1, 0, 0, 0});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +298,7 @@ int main(void)
         cmocka_unit_test(top_k_agrees_with_a_sort),
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(options_out_of_range_are_named),
+        cmocka_unit_test(filters_see_tempered_probabilities_where_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,12 +37,35 @@ SPEECH = {  # of Whisper's generation_config.json
 EXTRACTOR = {"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": 16, "sampling_rate": 16000,
              "hop_length": 160, "n_fft": 400, "n_samples": 7680, "nb_max_frames": 48}
 
+RULES = [  # of generation_config.json; the tokens that end a text are ones that these models like
+    {"max_length": 21, "eos_token_id": 1, "repetition_penalty": 1.75},
+    {"max_length": 21, "eos_token_id": 1, "no_repeat_ngram_size": 2},
+    {"max_length": 21, "eos_token_id": 1, "no_repeat_ngram_size": 1, "repetition_penalty": 1.25},
+    {"max_length": 21, "eos_token_id": [3, 9, 40, 58], "min_length": 9, "no_repeat_ngram_size": 3},
+    {"max_length": 15, "eos_token_id": 3, "no_repeat_ngram_size": 2, "forced_eos_token_id": 3},
+]
+
 
 def session(path):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def ruled(row, text, rules):
+    """transformers' processors of logits, in their order"""
+    row = row.copy()
+    seen = sorted(set(text))
+    penalty = rules.get("repetition_penalty", 1.0)
+    row[seen] = np.where(row[seen] < 0, row[seen].astype(np.float64) * penalty, row[seen].astype(np.float64) / penalty)
+    n = rules.get("no_repeat_ngram_size", 0)
+    for at in range(len(text) - n + 1) if n else ():
+        if n == 1 or text[at:at + n - 1] == text[1 - n:]:
+            row[text[at + n - 1]] = -np.inf
+    if len(text) < rules.get("min_length", 0):
+        row[rules["eos_token_id"]] = -np.inf
+    return row
 
 
 class Together:
@@ -53,9 +76,9 @@ class Together:
         made = {"input_ids": source, "attention_mask": np.ones(source.shape, np.int64), "input_features": source}
         return self.encoder.run(None, {i.name: made[i.name] for i in self.encoder.get_inputs()})[0]
 
-    def rows(self, source, prompt, steps, forbidden=(), not_first=()):
+    def rows(self, source, prompt, steps, forbidden=(), not_first=(), rules=None):
         hidden = self.encode(source)
-        states, ids, rows = {}, list(prompt), []
+        states, ids, rows, text = {}, list(prompt), [], list(prompt)
         for step in range(steps):
             decoder = self.rest if step else self.first
             made = states | {"input_ids": np.array([ids]), "encoder_hidden_states": hidden,
@@ -67,7 +90,10 @@ class Together:
             row = result["logits"][0, -1].copy()
             rows.append(row.copy())
             row[list(forbidden) + (list(not_first) if step == 0 else [])] = -np.inf
+            row = ruled(row, text, rules) if rules else row
             ids = [int(row.argmax())]
+            text += ids
+            rows[-1] = row if rules else rows[-1]
         return np.stack(rows)
 
 
@@ -110,10 +136,18 @@ def hear(folder, models):
 
 
 def read(folder, models, config):
-    """The text of a line, as ids in read.txt."""
+    """The text of a line, as ids in read.txt, and in ruled.txt under rules."""
     vocabulary = tokenizer()[0]
     ids = [vocabulary["Ġ" if letter == " " else letter] for letter in "hello, world"]
     begin = [config[name] for name in ("decoder_start_token_id", "forced_bos_token_id") if name in config]
+    lines = []
+    for rules in RULES:
+        rows = models.rows(np.array([ids]), begin, rules["max_length"] - len(begin), rules=rules)
+        made = greedy(rows, [], [])
+        made = made[:-1] + [rules.get("forced_eos_token_id", made[-1])]
+        end = [at for at, token in enumerate(made) if token in np.atleast_1d(rules["eos_token_id"])]
+        lines.append(json.dumps({"rules": rules, "tokens": made[:end[0]] if end else made}))
+    (folder / "ruled.txt").write_text("\n".join(lines) + "\n")
     (folder / "read.txt").write_text(json.dumps(greedy(models.rows(np.array([ids]), begin, 20), [], [])) + "\n")
 
 
