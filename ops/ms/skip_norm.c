@@ -26,14 +26,17 @@ static enum sc_status params_norm(
     return sc_node_float(node, "epsilon", node->domain[0] ? 1e-12F : 1e-5F, &p->epsilon);
 }
 
+/* Outputs of the two with skip. */
+enum { MEANS = 1, INVERSES, SUMS };
+
 static enum sc_status infer_skip(struct sc_infer *infer)
 {
     SC_TRY(sc_infer_needs(infer, 3));
     const struct sc_fact *x = infer->in[0];
     const struct sc_fact *skip = infer->in[1];
     sc_infer_shape_of(infer, 0, x, x->type);
-    sc_infer_shape_of(infer, 3, x, x->type);
-    for (int i = 1; i < 3; i++) {
+    sc_infer_shape_of(infer, SUMS, x, x->type);
+    for (int i = MEANS; i < SUMS; i++) {
         sc_infer_shape_of(infer, i, x, SC_F32);
         if (sc_infer_out(infer, i) && x->rank > 0) {
             infer->out[i]->dims[x->rank - 1] = 1;
@@ -125,10 +128,18 @@ static size_t rooms_bytes(const struct sc_call *call, int64_t n)
     return sc_room_round((size_t)n * 2 * sizeof(float) * (size_t)sc_team_size(call->team));
 }
 
+static float *floats_out(const struct sc_call *call, int output)
+{
+    const struct sc_tensor *out = sc_call_out(call, output);
+    return out ? out->data : NULL;
+}
+
+/* The statistics are outputs beside the sums of the two with skip. */
 static void sum_and_norm(const struct sc_call *call, struct sum *sum, int sum_output, const struct sc_tensor *scale,
     const struct sc_tensor *bias)
 {
     const struct params *p = call->params;
+    const bool tells = sum_output == SUMS;
     const struct sc_tensor *taken = sc_call_out(call, sum_output);
     const size_t sums = sums_bytes(call, sum_output, sum->rows * sum->n, sum->type);
     char *rooms = (char *)call->scratch + sums;
@@ -149,6 +160,8 @@ static void sum_and_norm(const struct sc_call *call, struct sum *sum, int sum_ou
         .centre = p->centre,
         .scale = scale->data,
         .bias = bias ? bias->data : NULL,
+        .mean = tells ? floats_out(call, MEANS) : NULL, /* 0 without centring */
+        .inverse = tells ? floats_out(call, INVERSES) : NULL,
         .scratch = rooms + rooms_bytes(call, sum->n)};
     sc_norm_run(&norm, call->team);
 }
@@ -157,19 +170,13 @@ static size_t scratch_skip(const struct sc_call *call)
 {
     const struct sc_tensor *x = sc_call_in(call, 0);
     const int64_t n = x->dims[x->rank - 1];
-    return sums_bytes(call, 3, sc_tensor_count(x), x->type) + rooms_bytes(call, n) +
+    return sums_bytes(call, SUMS, sc_tensor_count(x), x->type) + rooms_bytes(call, n) +
         sc_norm_scratch_bytes(n, sc_team_size(call->team));
 }
 
 static enum sc_status resolve_skip(const struct sc_call *call)
 {
     SC_TRY(sc_resolve_by_infer(call));
-    for (int i = 1; i < 3; i++) {
-        if (i < call->n_out && call->out[i]) {
-            return sc_node_fail(
-                call->graph, call->node, SC_UNSUPPORTED, "outputs mean and inv_std_var are not supported");
-        }
-    }
     const struct sc_tensor *x = sc_call_in(call, 0);
     const struct sc_tensor *skip = sc_call_in(call, 1);
     const int64_t n = x->dims[x->rank - 1];
@@ -186,7 +193,7 @@ static void run_skip(const struct sc_call *call)
     const struct sc_tensor *x = sc_call_in(call, 0);
     struct sum sum = {.call = call, .type = x->type, .n = x->dims[x->rank - 1], .find = find_skip};
     sum.rows = sum.n > 0 ? sc_tensor_count(x) / sum.n : 0;
-    sum_and_norm(call, &sum, 3, sc_call_in(call, 2), p->centre ? sc_call_in(call, 3) : NULL);
+    sum_and_norm(call, &sum, SUMS, sc_call_in(call, 2), p->centre ? sc_call_in(call, 3) : NULL);
 }
 
 enum embed_input { IDS, SEGMENTS, WORDS, PLACES, SEGMENT_TABLE, GAMMA, BETA, MASK, PLACE_IDS };
@@ -322,14 +329,15 @@ static enum sc_status infer_simplified(struct sc_infer *infer)
     SC_TRY(sc_infer_needs(infer, 2));
     const struct sc_fact *x = infer->in[0];
     sc_infer_shape_of(infer, 0, x, infer->in[1]->type);
-    if (sc_infer_out(infer, 1)) {
-        return sc_node_fail(infer->graph, infer->node, SC_UNSUPPORTED, "output inv_std_var is not supported");
-    }
+    sc_infer_shape_of(infer, 1, x, SC_F32);
     if (x->rank < 0) {
         return SC_OK;
     }
     int axis;
     SC_TRY(sc_axis(infer->graph, infer->node, "axis", p->axis, x->rank, &axis));
+    for (int d = axis; d < x->rank && sc_infer_out(infer, 1); d++) {
+        infer->out[1]->dims[d] = 1;
+    }
     return sc_norm_check_scale(infer, x, infer->in[1]);
 }
 
@@ -361,6 +369,7 @@ static void run_simplified(const struct sc_call *call)
         .x = x->data,
         .y = sc_call_out(call, 0)->data,
         .epsilon = p->epsilon,
+        .inverse = floats_out(call, 1),
         .scratch = (char *)call->scratch + sc_norm_expand_bytes(x, axis, scale)};
     norm.scale = sc_norm_expand(x, axis, scale, call->scratch, &norm.scale_step);
     sc_norm_run(&norm, call->team);

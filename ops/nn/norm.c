@@ -103,15 +103,15 @@ static void norm_row(const struct sc_norm *norm, int64_t row, float *rooms)
     const float *x = sc_norm_widen(k, norm->type, from, rooms, n);
     const float mean = norm->centre ? k->sum(x, n) / (float)n : 0.0F;
     const float root = sqrtf(k->sum_squares(x, mean, n) / (float)n + norm->epsilon);
+    const float inverse = 1.0F / root;
+    if (norm->mean) {
+        norm->mean[row] = mean;
+    }
+    if (norm->inverse) {
+        norm->inverse[row] = inverse;
+    }
     if (norm->centre) {
-        const float inverse = 1.0F / root;
         k->scale_shift(x, mean, inverse, NULL, NULL, y, n);
-        if (norm->mean) {
-            norm->mean[row] = mean;
-        }
-        if (norm->inverse) {
-            norm->inverse[row] = inverse;
-        }
     } else {
         k->binary[SC_BINARY_div](x, 1, &root, 0, y, n);
     }

@@ -27,13 +27,7 @@ static enum sc_status params_rotary(
     p->cos = p->microsoft ? 2 : 1;
     p->sin = p->cos + 1;
     p->ids = p->microsoft ? 1 : 3;
-    float scale;
-    int64_t ragged;
-    SC_TRY(sc_node_float(node, "scale", 1.0F, &scale));
-    SC_TRY(sc_node_int(node, "is_packed_batching", 0, &ragged));
-    if (scale != 1.0F || ragged) {
-        return sc_node_fail(graph, node, SC_UNSUPPORTED, "scale and is_packed_batching are not supported");
-    }
+    /* com.microsoft's scale changes nothing in any kernel, and of a packed batch each token has its position as ever */
     if (p->heads < 0 || p->width < 0 || p->width % 2 != 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL,
             "num_heads is %lld and rotary_embedding_dim %lld, want none below 0, and an even dim", (long long)p->heads,

@@ -47,6 +47,19 @@ static int64_t blocks_of(const struct params *p)
     return (p->K + p->block - 1) / p->block;
 }
 
+/* Weights [N, blocks, bytes of a block] of which a dim is 0 are left out: a product of zeros, and of the other inputs but the bias
+ * nothing is read. */
+static bool is_left_out(const struct params *p, int rank, const int64_t *dims)
+{
+    const int64_t whole[3] = {p->N, blocks_of(p), p->block * p->bits / 8};
+    bool none = false, fits = rank == 3;
+    for (int d = 0; fits && d < rank; d++) {
+        none |= dims[d] == 0;
+        fits = dims[d] == 0 || dims[d] == whole[d];
+    }
+    return fits && none;
+}
+
 static enum sc_status want_count(const struct sc_infer *infer, int input, int64_t want)
 {
     const struct sc_fact *fact = sc_infer_in(infer, input);
@@ -65,10 +78,13 @@ static enum sc_status infer_nbits(struct sc_infer *infer)
     const struct sc_fact *a = infer->in[A];
     const struct sc_fact *zeros = sc_infer_in(infer, ZEROS);
     const int64_t blocks = blocks_of(p);
-    SC_TRY(want_count(infer, GROUPS, p->K));
-    SC_TRY(want_count(infer, B, p->N * blocks * (p->block * p->bits / 8)));
-    SC_TRY(want_count(infer, SCALES, p->N * blocks));
-    if (zeros) {
+    const bool left_out = is_left_out(p, infer->in[B]->rank, infer->in[B]->dims);
+    if (!left_out) {
+        SC_TRY(want_count(infer, GROUPS, p->K));
+        SC_TRY(want_count(infer, B, p->N * blocks * (p->block * p->bits / 8)));
+        SC_TRY(want_count(infer, SCALES, p->N * blocks));
+    }
+    if (zeros && !left_out) {
         const bool packed = zeros->type == SC_U8;
         SC_TRY(want_count(infer, ZEROS, packed ? p->N * ((blocks * p->bits + 7) / 8) : p->N * blocks));
     }
@@ -90,9 +106,9 @@ static enum sc_status infer_nbits(struct sc_infer *infer)
 static enum sc_status resolve_nbits(const struct sc_call *call)
 {
     const struct params *p = call->params;
-    const struct sc_tensor *groups = sc_call_in(call, GROUPS);
+    const struct sc_tensor *groups = sc_call_in(call, GROUPS), *b = sc_call_in(call, B);
     SC_TRY(sc_resolve_by_infer(call));
-    for (int64_t k = 0; groups && k < p->K; k++) {
+    for (int64_t k = 0; groups && !is_left_out(p, b->rank, b->dims) && k < p->K; k++) {
         const int64_t group = sc_index_at(groups, k);
         if (group < 0 || group >= blocks_of(p)) {
             return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "g_idx is %lld at %lld, there are %lld blocks",
@@ -135,7 +151,8 @@ static struct sc_blocks blocks_as_given(const struct params *p, const void *data
 static enum sc_status prepare_nbits(struct sc_prepare *prepare)
 {
     const bool grouped = prepare->n_in > GROUPS && prepare->in[GROUPS];
-    if (prepare->constant[B] && !grouped) {
+    const struct sc_fact *b = prepare->in[B];
+    if (prepare->constant[B] && !grouped && !is_left_out(prepare->params, b->rank, b->dims)) {
         const struct sc_blocks blocks = blocks_as_given(prepare->params, NULL);
         prepare->packed_inputs = 1U << B;
         prepare->packed_bytes = sc_nbits_packed_bytes(&blocks);
@@ -202,6 +219,18 @@ static size_t scratch_nbits(const struct sc_call *call)
         (is_coded(call) ? sc_nbits_coded_scratch : sc_nbits_wide_scratch)(&job.nbits, sc_team_size(call->team));
 }
 
+/* What weights that are left out give. */
+static void put_zeros(struct job *job)
+{
+    const struct params *p = job->call->params;
+    for (int64_t m = 0; m < job->nbits.M; m++) {
+        for (int64_t first = 0; first < p->N; first += SC_NBITS_COLUMNS) {
+            float row[SC_NBITS_COLUMNS] = {0};
+            put_row(job, m, first, p->N - first < SC_NBITS_COLUMNS ? p->N - first : SC_NBITS_COLUMNS, row);
+        }
+    }
+}
+
 static void run_nbits(const struct sc_call *call)
 {
     struct job job;
@@ -210,6 +239,11 @@ static void run_nbits(const struct sc_call *call)
         return;
     }
     const struct params *p = call->params;
+    const struct sc_tensor *b = sc_call_in(call, B);
+    if (is_left_out(p, b->rank, b->dims)) {
+        put_zeros(&job);
+        return;
+    }
     job.nbits.a = sc_norm_widen(call->kernels, job.type, sc_call_in(call, A)->data, call->scratch, job.nbits.M * p->K);
     job.nbits.scratch = (char *)call->scratch + job.a_bytes;
     (is_coded(call) ? sc_nbits_coded_run : sc_nbits_wide_run)(&job.nbits, call->team);
