@@ -18,7 +18,10 @@ enum sc_feed {
     SC_FEED_TEXT,
     SC_FEED_WRITE_INDEX,
     SC_FEED_LENGTH,
-    SC_FEED_MODE
+    SC_FEED_MODE,
+    SC_FEED_PAST, /* of one row */
+    SC_FEED_WIDTH, /* of beams: one */
+    SC_FEED_BEAMS /* where each position of a row came from: the only one */
 };
 
 static const struct {
@@ -33,6 +36,9 @@ static const struct {
     {SC_UNION_LENGTH, SC_FEED_TEXT},
     {"nonpad_kv_seqlen", SC_FEED_LENGTH},
     {"use_cache_branch", SC_FEED_MODE},
+    {"past_sequence_length", SC_FEED_PAST},
+    {"beam_width", SC_FEED_WIDTH},
+    {"cache_indirection", SC_FEED_BEAMS},
 };
 
 struct sc_feeds {
@@ -64,6 +70,13 @@ static enum sc_status find_feed(const struct sc_graph_value *value, enum sc_feed
         SC_UNSUPPORTED, "input '%s' is neither a state nor one that text generation knows how to feed", value->name);
 }
 
+/* Of a number for each row, or for all. */
+static bool is_one(enum sc_feed feed)
+{
+    return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH || feed == SC_FEED_MODE || feed == SC_FEED_PAST ||
+        feed == SC_FEED_WIDTH;
+}
+
 bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_input *input, int8_t *mode)
 {
     *mode = 0;
@@ -74,10 +87,15 @@ bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_i
         if (strcmp(known[k].name, graph->values[value].name) != 0) {
             continue;
         }
-        const bool one =
-            known[k].feed == SC_FEED_WRITE_INDEX || known[k].feed == SC_FEED_LENGTH || known[k].feed == SC_FEED_MODE;
+        const bool one = is_one(known[k].feed);
         const bool counts = known[k].feed == SC_FEED_POSITIONS || known[k].feed == SC_FEED_WRITE_INDEX;
         *input = (struct sc_pass_input){.value = value, .next = -1, .rank = one ? 1 : 2, .dims = {{.constant = 1}}};
+        if (known[k].feed == SC_FEED_BEAMS) {
+            input->rank = 3;
+            input->dims[1].constant = 1;
+            input->dims[2].symbol[SC_PASS_PAST] = input->dims[2].symbol[SC_PASS_NEW] = 1;
+            return true;
+        }
         const bool source = known[k].feed == SC_FEED_SOURCE_MASK, masks = known[k].feed == SC_FEED_MASK || source;
         if (known[k].feed == SC_FEED_TEXT) {
             input->dims[0].constant = 0;
@@ -98,8 +116,11 @@ static int64_t longest(enum sc_feed feed, int64_t max_tokens, int64_t context)
     switch (feed) {
     case SC_FEED_MASK:
     case SC_FEED_SOURCE_MASK:
+    case SC_FEED_BEAMS:
         return context;
     case SC_FEED_MODE:
+    case SC_FEED_PAST:
+    case SC_FEED_WIDTH:
         return 1;
     default:
         return max_tokens;
@@ -172,25 +193,41 @@ static int64_t element(enum sc_feed feed, const int64_t *tokens, const struct sc
     case SC_FEED_POSITIONS:
         return row->pos + i;
     case SC_FEED_WRITE_INDEX:
+    case SC_FEED_PAST:
         return row->pos;
     case SC_FEED_LENGTH:
         return row->pos + row->n_new;
+    case SC_FEED_BEAMS:
+        return 0;
     default:
         return 1;
     }
 }
 
-static int feed_dims(enum sc_feed feed, const struct sc_row *row, int n_rows, int64_t n_source, int64_t dims[2])
+/* n_source: entries of what is as long as the source, or as the context. */
+static int feed_dims(enum sc_feed feed, const struct sc_row *row, int n_rows, int64_t n_source, int64_t dims[3])
 {
-    dims[0] = feed == SC_FEED_MODE ? 1 : feed == SC_FEED_TEXT ? 0 : n_rows;
+    if (feed == SC_FEED_BEAMS) {
+        dims[0] = dims[1] = 1;
+        dims[2] = n_source;
+        return 3;
+    }
+    const bool one = feed == SC_FEED_MODE || feed == SC_FEED_PAST || feed == SC_FEED_WIDTH;
+    dims[0] = one ? 1 : feed == SC_FEED_TEXT ? 0 : n_rows;
     const bool whole = feed == SC_FEED_MASK || feed == SC_FEED_TEXT;
     dims[1] = whole ? row->pos + row->n_new : feed == SC_FEED_SOURCE_MASK ? n_source : row->n_new;
-    return feed == SC_FEED_WRITE_INDEX || feed == SC_FEED_LENGTH || feed == SC_FEED_MODE ? 1 : 2;
+    return is_one(feed) ? 1 : 2;
+}
+
+/* As long as the past, or its length. */
+static bool is_of_one_row(enum sc_feed feed)
+{
+    return feed == SC_FEED_MASK || feed == SC_FEED_SOURCE_MASK || feed == SC_FEED_BEAMS || feed == SC_FEED_PAST;
 }
 
 static void fill(struct sc_tensor *tensor, enum sc_feed feed, const struct sc_row *rows, const int64_t *tokens)
 {
-    const int64_t n_rows = tensor->dims[0], n = tensor->rank == 2 ? tensor->dims[1] : 1;
+    const int64_t n_rows = tensor->dims[0], n = sc_dims_product(tensor->dims, 1, tensor->rank);
     for (int64_t e = 0; e < n_rows * n; e++) {
         const struct sc_row *row = &rows[e / n];
         const int64_t x = element(feed, tokens + e / n * row->n_new, row, e % n);
@@ -211,13 +248,13 @@ const struct sc_value *const *sc_feeds_make(
     for (int i = 0; i < graph->n_inputs; i++) {
         const enum sc_feed feed = feeds->feed[i];
         feeds->out[i] = NULL;
-        const bool masks = feed == SC_FEED_MASK || feed == SC_FEED_SOURCE_MASK;
-        if (!feeds->data[i] || (n_rows > 1 && masks) || (feed == SC_FEED_SOURCE_MASK && n_source > feeds->context)) {
+        if (!feeds->data[i] || (n_rows > 1 && is_of_one_row(feed)) ||
+            (feed == SC_FEED_SOURCE_MASK && n_source > feeds->context)) {
             continue;
         }
-        int64_t dims[2];
+        int64_t dims[3];
         struct sc_tensor *tensor = &feeds->values[i].u.tensor;
-        const int rank = feed_dims(feed, rows, n_rows, n_source, dims);
+        const int rank = feed_dims(feed, rows, n_rows, feed == SC_FEED_BEAMS ? feeds->context : n_source, dims);
         feeds->values[i].kind = SC_KIND_TENSOR;
         sc_tensor_init(tensor, graph->values[graph->inputs[i]].fact.type, rank, dims);
         tensor->data = feeds->data[i];
@@ -238,9 +275,10 @@ void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct
         }
         facts[i] = graph->values[graph->inputs[i]].fact;
         if (feeds->data[i]) {
-            int64_t dims[2];
+            int64_t dims[3];
             const struct sc_row row = {.n_new = (int32_t)n, .pos = pos};
-            const int rank = feed_dims(feeds->feed[i], &row, 1, n_source, dims);
+            const bool beams = feeds->feed[i] == SC_FEED_BEAMS;
+            const int rank = feed_dims(feeds->feed[i], &row, 1, beams ? feeds->context : n_source, dims);
             sc_fact_tensor(&facts[i], facts[i].type, rank, dims);
         } else if (p >= 0 && feeds->pairs[p].kind != SC_STATE_PAGED) {
             const int64_t length = feeds->pairs[p].kind == SC_STATE_CONSTANT ? n_source : pos;

@@ -112,12 +112,11 @@ static enum sc_status find_joined(struct sc_finder *finder, int n)
     const struct sc_node *node = &finder->graph->nodes[n];
     const int in = node_in(node, 4), out = node_out(node, 1);
     const struct sc_fact *fact = in < 0 ? NULL : &finder->graph->values[in].fact;
-    int64_t causal, shared;
+    int64_t causal;
     SC_TRY(sc_node_int(node, "unidirectional", 0, &causal));
-    SC_TRY(sc_node_int(node, "past_present_share_buffer", 0, &shared));
-    if (!fact || out < 0 || !causal || shared || !finder->is_input[in] || !finder->is_output[out] ||
-        finder->readers[in] != 1 || finder->readers[out] != 0 || fact->rank != 5 ||
-        sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 || !sc_type_is_float(fact->type)) {
+    if (!fact || out < 0 || !causal || !finder->is_input[in] || !finder->is_output[out] || finder->readers[in] != 1 ||
+        finder->readers[out] != 0 || fact->rank != 5 || sc_pairs_find_input(finder->pairs, finder->n, in) >= 0 ||
+        !sc_type_is_float(fact->type)) {
         return SC_OK;
     }
     const int64_t heads = state_dim(finder, in, out, 2), width = state_dim(finder, in, out, 4);
@@ -264,6 +263,12 @@ static enum sc_status find_constant(struct sc_finder *finder, int in)
     return add_tensor(finder, SC_STATE_CONSTANT, in, out, 0);
 }
 
+/* Not a cache, but what operators are told of one that has room for more. */
+static bool is_about_caches(const char *input)
+{
+    return strcmp(input, "past_sequence_length") == 0 || strcmp(input, "cache_indirection") == 0;
+}
+
 static enum sc_status find_named(struct sc_finder *finder)
 {
     const struct sc_graph *graph = finder->graph;
@@ -276,7 +281,7 @@ static enum sc_status find_named(struct sc_finder *finder)
             continue;
         }
         /* a truth is a mode, such as use_cache_branch */
-        if (value->weight >= 0 || value->fact.type == SC_BOOL || is_pair(finder, in) ||
+        if (value->weight >= 0 || value->fact.type == SC_BOOL || is_about_caches(value->name) || is_pair(finder, in) ||
             !name_of_output(value->name, name, sizeof name)) {
             continue;
         }

@@ -12,7 +12,8 @@
  *
  *   becomes    y, present = MultiHeadAttention(q, k, v, past; unidirectional = 1)
  *
- *   and Attention of com.microsoft loses a mask of ones.
+ *   and Attention of com.microsoft and DecoderMaskedMultiHeadAttention lose a mask of ones, and what buffers are told that hold more
+ *   than the past.
  *
  * Only where inputs are promised, and all is then proven to be what the past says. */
 #include <string.h>
@@ -22,7 +23,9 @@
 
 enum { PAST_KEY = 3, SEQLENS = 5, TOTAL = 6 };
 enum { MULTI_PADDING = 4, MULTI_BIAS = 5, MULTI_PAST_KEY = 6 };
-enum { JOINT_MASK = 3, JOINT_PAST = 4 };
+enum { JOINT_MASK = 3, JOINT_PAST = 4, JOINT_LENGTH = 6 };
+enum { SINGLE_PAST = 5, SINGLE_LENGTH = 7, SINGLE_BEAMS = 9 };
+#define SINGLE "DecoderMaskedMultiHeadAttention"
 
 static bool tells_lengths(const struct sc_node *node)
 {
@@ -37,11 +40,16 @@ static bool is_masked(const struct sc_node *node)
         (node->in[MULTI_PADDING] >= 0 || node->in[MULTI_BIAS] >= 0);
 }
 
-/* Attention of com.microsoft, whose cache is one tensor. */
-static bool is_joint_masked(const struct sc_node *node)
+/* Attention of com.microsoft, whose cache is one tensor, and DecoderMaskedMultiHeadAttention: both have their mask there. The
+ * input of its past, or -1. */
+static int masked_past(const struct sc_node *node)
 {
-    return !node->dead && strcmp(node->op, "Attention") == 0 && strcmp(node->domain, "com.microsoft") == 0 &&
-        node->n_in > JOINT_PAST && node->in[JOINT_PAST] >= 0 && node->in[JOINT_MASK] >= 0;
+    const bool microsoft = !node->dead && strcmp(node->domain, "com.microsoft") == 0;
+    const int past = !microsoft              ? -1
+        : strcmp(node->op, "Attention") == 0 ? JOINT_PAST
+        : strcmp(node->op, SINGLE) == 0      ? SINGLE_PAST
+                                             : -1;
+    return past >= 0 && node->n_in > past ? node->in[past] : -1;
 }
 
 /* Every element of the value is past and new tokens together, less `less`. */
@@ -123,11 +131,28 @@ static enum sc_status evaluate(
     return sc_symbolics_run(s);
 }
 
+/* What is given to buffers that are shared, when it comes from without: the length of the past, and that there is one beam. */
+static void drop_promised(const struct sc_pass_options *options, struct sc_node *node)
+{
+    const bool single = strcmp(node->op, SINGLE) == 0;
+    for (int i = single ? SINGLE_LENGTH : JOINT_LENGTH; i <= (single ? SINGLE_BEAMS : JOINT_LENGTH) && i < node->n_in;
+         i++) {
+        for (int p = 0; p < options->n_inputs; p++) {
+            if (options->inputs[p].value == node->in[i] && options->inputs[p].next < 0) {
+                node->in[i] = -1;
+            }
+        }
+    }
+}
+
 static enum sc_status drop_masks(
     struct sc_graph *graph, const struct sc_symbolics *s, const struct sc_pass_options *options, struct sc_node *node)
 {
-    if (is_joint_masked(node) && is_state(options, node->in[JOINT_PAST]) && hides_nothing(s, node->in[JOINT_MASK])) {
-        node->in[JOINT_MASK] = -1;
+    if (masked_past(node) >= 0 && is_state(options, masked_past(node))) {
+        if (node->in[JOINT_MASK] >= 0 && hides_nothing(s, node->in[JOINT_MASK])) {
+            node->in[JOINT_MASK] = -1;
+        }
+        drop_promised(options, node);
         return SC_OK;
     }
     if (!is_masked(node) || !is_state(options, node->in[MULTI_PAST_KEY])) {
@@ -149,7 +174,7 @@ enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_opti
     bool any = false;
     for (int n = 0; n < graph->n_nodes; n++) {
         const struct sc_node *node = &graph->nodes[n];
-        any |= tells_lengths(node) || is_masked(node) || is_joint_masked(node);
+        any |= tells_lengths(node) || is_masked(node) || masked_past(node) >= 0;
     }
     if (!any || options->n_inputs == 0) {
         return SC_OK;

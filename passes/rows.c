@@ -360,6 +360,16 @@ static struct place of_group_query(const struct walk *w, const struct sc_node *n
     return of_rows_first(w, node);
 }
 
+static struct place of_masked(const struct walk *w, const struct sc_node *node)
+{
+    for (int i = 3; i < 10 && i < node->n_in; i++) { /* a mask to cache_indirection, but for the caches */
+        if (i != 5 && i != 6 && node->in[i] >= 0) {
+            return mixed;
+        }
+    }
+    return of_rows_first(w, node);
+}
+
 /* A mask or what is added to scores is as long as the past. */
 static struct place of_joint_attention(const struct walk *w, const struct sc_node *node)
 {
@@ -402,6 +412,7 @@ static const struct {
     {"", "SimplifiedLayerNormalization", of_last_axis}, {"", "Slice", of_slice}, {"", "Softmax", of_last_axis},
     {"", "Split", of_last_axis}, {"", "Squeeze", of_reshape}, {"", "TensorScatter", of_rows_first},
     {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape}, {"com.microsoft", "Attention", of_joint_attention},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", of_masked},
     {"com.microsoft", "EmbedLayerNormalization", of_embeddings}, {"com.microsoft", "FusedMatMul", of_fused_product},
     {"com.microsoft", "GatherBlockQuantized", of_gather}, {"com.microsoft", "GroupQueryAttention", of_group_query},
     {"com.microsoft", "MatMulNBits", of_last_axis}, {"com.microsoft", "MoE", of_rows_first},

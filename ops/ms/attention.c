@@ -112,10 +112,8 @@ static enum sc_status check_caches(const struct sc_infer *infer, const struct sc
         return sc_node_fail(
             infer->graph, infer->node, SC_BAD_MODEL, "past or present where V has another width than K");
     }
-    if (p->shared && (!past || s->resident || !sc_infer_in(infer, SC_JOINT_PAST_LENGTH))) {
-        return sc_node_fail(infer->graph, infer->node, s->resident ? SC_UNSUPPORTED : SC_BAD_MODEL,
-            "past_present_share_buffer %s",
-            s->resident ? "of a resident cache" : "without past or past_sequence_length");
+    if (p->shared && !past) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "past_present_share_buffer without past");
     }
     return s->resident ? sc_infer_want(infer, SC_JOINT_PAST, "past", 4, kept)
                        : sc_infer_want(infer, SC_JOINT_PAST, "past", 5, dims);
@@ -209,12 +207,12 @@ static enum sc_status resolve_attention(const struct sc_call *call)
     const struct sc_joint_params *p = call->params;
     const struct sc_tensor *told = sc_call_in(call, SC_JOINT_PAST_LENGTH);
     SC_TRY(sc_resolve_by_infer(call));
-    if (p->shared && sc_tensor_count(told) != 1) {
-        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "past_sequence_length has %lld entries, want 1",
-            (long long)sc_tensor_count(told));
-    }
     const struct sc_joint_sizes s = sc_joint_call_sizes(call, true);
-    if (p->shared && (s.past < 0 || s.past > s.room - s.n)) {
+    if (p->shared && !s.resident && (!told || sc_tensor_count(told) != 1)) {
+        return sc_node_fail(call->graph, call->node, told ? SC_BAD_INPUT : SC_BAD_MODEL,
+            "past_present_share_buffer without a past_sequence_length of one entry");
+    }
+    if (p->shared && !s.resident && (s.past < 0 || s.past > s.room - s.n)) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "past_sequence_length is %lld, with %lld new rows and room for %lld", (long long)s.past, (long long)s.n,
             (long long)s.room);

@@ -233,7 +233,9 @@ void sc_joint_run(const struct sc_call *call)
         return;
     }
     make_qkv(call, &s, &rooms);
-    keep_past(call, &c);
+    if (!s.resident) {
+        keep_past(call, &c);
+    }
     for (int64_t b = 0; b < s.batch; b++) {
         rooms.start[b] = s.resident ? c.state_k->rows[b].length : s.past;
         rooms.length[b] = rooms.start[b] + s.n;

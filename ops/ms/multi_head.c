@@ -194,10 +194,6 @@ static enum sc_status check_buffers(const struct sc_infer *infer, const struct s
 {
     const struct sc_mha_params *p = infer->params;
     const bool past = fact_in(infer, SC_MHA_PAST_K);
-    if (p->shared && past && !s->resident && !fact_in(infer, SC_MHA_PAST_LENGTH)) {
-        return sc_node_fail(
-            infer->graph, infer->node, SC_BAD_MODEL, "past_present_share_buffer without past_sequence_length");
-    }
     if (p->single && !s->resident && s->n >= 0 && s->n != 1) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "query has %lld rows, want 1", (long long)s->n);
     }
@@ -341,11 +337,11 @@ static enum sc_status resolve_mha(const struct sc_call *call)
     const struct sc_mha_params *p = call->params;
     const struct sc_tensor *told = sc_mha_in(call, SC_MHA_PAST_LENGTH);
     SC_TRY(sc_resolve_by_infer(call));
-    if (told && sc_tensor_count(told) != 1) {
-        return sc_node_fail(call->graph, call->node, SC_BAD_INPUT, "past_sequence_length has %lld entries, want 1",
-            (long long)sc_tensor_count(told));
-    }
     const struct sc_mha_sizes s = sc_mha_call_sizes(call, true);
+    if (p->shared && !s.resident && sc_mha_in(call, SC_MHA_PAST_K) && (!told || sc_tensor_count(told) != 1)) {
+        return sc_node_fail(call->graph, call->node, told ? SC_BAD_INPUT : SC_BAD_MODEL,
+            "past_present_share_buffer without a past_sequence_length of one entry");
+    }
     if (p->shared && !s.resident && s.room > 0 && (s.past < 0 || s.past > s.room - s.n_kv)) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "past_sequence_length is %lld, with %lld new rows and room for %lld", (long long)s.past, (long long)s.n_kv,

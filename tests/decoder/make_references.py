@@ -55,9 +55,10 @@ class Decoder:
         said = path.parent / "states"
         self.said = dict(line.split("=") for line in said.read_text().split()) if said.exists() else {}
         config = path.parent / "genai_config.json"
-        decoder = json.loads(config.read_text())["model"]["decoder"] if config.exists() else {}
+        model = json.loads(config.read_text())["model"] if config.exists() else {}
+        decoder = model.get("decoder", {})
         self.named = {"batch": 1, "batch_size": 1, "kv_cache_dim": decoder.get("head_size", 0),
-                      "past_sliding_length": decoder.get("sliding_window", {}).get("window_size", 0)}
+                      "max_seq_len": model.get("context_length", 0), "past_sliding_length": decoder.get("sliding_window", {}).get("window_size", 0)}
         self.states = {name: self.continuation(name) for name in self.inputs if self.continuation(name)}
         self.vocabulary = graph.output[self.outputs.index("logits")].type.tensor_type.shape.dim[-1].dim_value
         self.evaluate = ReferenceEvaluator(str(path)).run if judge == "onnx" else make_together.session(path).run
@@ -75,9 +76,16 @@ class Decoder:
 
     def step(self, state, position, ids):
         """Logits of the ids, which come next in a text of so many positions, and the states after them."""
+        if "past_sequence_length" in self.inputs and len(ids) > 1:  # its operator takes a token at a time
+            made = []
+            for i, one in enumerate(ids):
+                logits, state = self.step(state, position + i, [one])
+                made.append(logits)
+            return np.concatenate(made), state
         total = position + len(ids)
         made = {"input_ids": [ids], "position_ids": [list(range(position, total))], "attention_mask": [[1] * total],
-                "write_indices": [position], "nonpad_kv_seqlen": [total], "use_cache_branch": [position > 0]}
+                "write_indices": [position], "nonpad_kv_seqlen": [total], "use_cache_branch": [position > 0],
+                "past_sequence_length": [position], "beam_width": [1], "cache_indirection": np.zeros((1, 1, self.named["max_seq_len"]))}
         feeds = state | {name: np.array(made[name], TYPES[kind.elem_type]) for name, kind in self.inputs.items() if name in made}
         result = dict(zip(self.outputs, self.evaluate(None, feeds)))
         return result["logits"][0].astype(np.float32), {name: result[new] for name, new in self.states.items()}

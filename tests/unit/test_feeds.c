@@ -47,6 +47,25 @@ static void expect(const struct sc_value *value, enum sc_type type, const int64_
     }
 }
 
+/* What buffers with room for more are told; of several rows there is no one length, and passes have left it out. */
+static void shared_buffers_are_told_their_past_and_one_beam(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, "../genai/masked");
+    assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 4, 8, &f.feeds));
+    const struct sc_row rows[2] = {{.n_new = 1, .pos = 5}, {.n_new = 1, .pos = 2}};
+    const int64_t tokens[] = {7, 1}, zeros[8] = {0};
+    const struct sc_value *const *fed = sc_feeds_make(f.feeds, rows, 1, tokens, 0);
+    expect(fed[input(&f, "past_sequence_length")], SC_I32, (const int64_t[]){5}, 1, (const int64_t[]){1});
+    expect(fed[input(&f, "beam_width")], SC_I32, (const int64_t[]){1}, 1, (const int64_t[]){1});
+    expect(fed[input(&f, "cache_indirection")], SC_I32, zeros, 3, (const int64_t[]){1, 1, 8});
+    fed = sc_feeds_make(f.feeds, rows, 2, tokens, 0);
+    assert_null(fed[input(&f, "past_sequence_length")]);
+    assert_null(fed[input(&f, "cache_indirection")]);
+    close_fixture(&f);
+}
+
 static void ids_indices_and_lengths_follow_the_position(void **state)
 {
     (void)state;
@@ -163,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_indices_and_lengths_follow_the_position),
+        cmocka_unit_test(shared_buffers_are_told_their_past_and_one_beam),
         cmocka_unit_test(masks_cover_past_and_new_tokens),
         cmocka_unit_test(rows_have_positions_of_their_own),
         cmocka_unit_test(planning_sees_dims_of_a_step_and_of_dense_states),

@@ -51,6 +51,23 @@ static void a_mask_of_ones_beside_a_joined_cache_goes_too(void **state)
     sc_model_close(promised);
 }
 
+static void what_shared_buffers_are_told_is_no_longer_read(void **state)
+{
+    (void)state;
+    static const char *const told[] = {"attention_mask", "past_sequence_length", "beam_width", "cache_indirection"};
+    struct sc_model *told_so = graph_model("../genai/masked"), *promised = graph_model("../genai/masked");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_passes_rewrite(told_so, NULL));
+    assert_ok(sc_decode_rewrite(promised, NULL, &n, &pairs));
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        assert_int_equal(n_readers(told_so->graph, told[i]), 2);
+        assert_int_equal(n_readers(promised->graph, told[i]), 0);
+    }
+    sc_model_close(told_so);
+    sc_model_close(promised);
+}
+
 static void without_promises_the_operator_is_told(void **state)
 {
     (void)state;
@@ -126,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mask_of_ones_is_no_longer_read),
         cmocka_unit_test(a_mask_of_ones_beside_a_joined_cache_goes_too),
+        cmocka_unit_test(what_shared_buffers_are_told_is_no_longer_read),
         cmocka_unit_test(without_promises_the_operator_is_told),
         cmocka_unit_test(masks_of_an_operator_that_say_what_it_knows_go),
         cmocka_unit_test(another_sum_is_not_taken_for_the_length),

@@ -24,7 +24,8 @@ static void rows_of_exported_decoders_are_apart(void **state)
         "../../exports/models/qwen2_optimum17", "../../exports/models/phi3_optimum18",
         "../../exports/models/gpt_neox_optimum15", "../../exports/models/mistral_optimum15",
         "../../exports/models/falcon_optimum14", "../../exports/models/opt_optimum17",
-        "../../exports/models/gpt2_eager_optimum12", "../genai/gemma2", "../merged"};
+        "../../exports/models/gpt2_eager_optimum12", "../genai/gemma2", "../merged", "../genai/cache8",
+        "../genai/masked"};
     int n_wrong = 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct sc_model *model = graph_model(names[i]);
