@@ -404,9 +404,16 @@ def microsoft():
     case("SkipSimplifiedLayerNormalization", values(F32, *ROWS), values(F32, *ROWS), values(F32, 1024), **ms)
     case("Attention", values(F32, 1, 256, 768), values(F32, 768, 2304), values(F32, 2304), num_heads=12, constants=(1, 2), **ms)
     case("RotaryEmbedding", values(F32, 1, 16, 1024, 64), np.arange(1024)[None], values(F32, 1024, 32), values(F32, 1024, 32), **ms)
-    for rows in (1, 64):
+    for rows, level in ((1, 0), (1, 4), (64, 0), (64, 4)):
         case("MatMulNBits", values(F32, rows, 1024), values(U8, 1024, 32, 16, low=0, high=255), many(F32, 0.01, 0.02, 1024, 32),
-             K=1024, N=1024, bits=4, block_size=32, constants=(1, 2), **ms)
+             K=1024, N=1024, bits=4, block_size=32, accuracy_level=level, constants=(1, 2), **ms)
+    for rows in (1, 64):
+        case("QMoE", values(F32, rows, 512), values(F32, rows, 8), values(U8, 8, 1024, 256, low=0, high=255),
+             many(F32, 0.01, 0.02, 8, 1024, 16), None, values(U8, 8, 512, 512, low=0, high=255), many(F32, 0.01, 0.02, 8, 512, 32),
+             k=2, activation_type="silu", block_size=32, expert_weight_bits=4, constants=(2, 3, 5, 6), **ms)
+        case("QMoE", values(F32, rows, 512), values(F32, rows, 8), values(U8, 8, 1024, 256, low=0, high=255),
+             many(F32, 0.01, 0.02, 8, 1024), None, values(U8, 8, 512, 512, low=0, high=255), many(F32, 0.01, 0.02, 8, 512),
+             k=2, activation_type="silu", expert_weight_bits=4, constants=(2, 3, 5, 6), **ms)
     case("GatherBlockQuantized", values(U8, 4096, 128, low=0, high=255), ids(4096, 1024), many(F32, 0.01, 0.02, 4096, 8), bits=4,
          block_size=32, quantize_axis=1, **ms)
 

@@ -7,6 +7,7 @@
 #include "exec/recipe.h"
 #include "exec/step.h"
 
+#define MOST_PACKED 32 /* inputs that a step may pack */
 #define MUCH_BYTES (1 << 20) /* less is read or packed in a moment */
 #define HUGE_FROM_BYTES (2 << 20) /* of packed weights, which are read over and over: a page of x86 that is huge */
 
@@ -144,6 +145,10 @@ static enum sc_status pack_here(void *arg)
 static void pack_content(const struct sc_program *program, struct sc_step *step, int input,
     const struct sc_tensor *content, struct sc_team *team)
 {
+    const struct sc_tensor *in[MOST_PACKED] = {NULL};
+    for (int i = 0; i < step->n_in && i < MOST_PACKED; i++) {
+        in[i] = step->packed_inputs >> i & 1 ? &program->constants[step->in[i]].u.tensor : NULL;
+    }
     const struct sc_prepare prepare = {.graph = program->spec.graph,
         .node = step->node,
         .params = step->params,
@@ -154,7 +159,7 @@ static void pack_content(const struct sc_program *program, struct sc_step *step,
         .packed_inputs = step->packed_inputs,
         .packed_bytes = step->packed_bytes};
     const struct sc_pack pack = {
-        .prepare = &prepare, .input = input, .weight = content, .packed = step->packed, .team = team};
+        .prepare = &prepare, .input = input, .weight = content, .in = in, .packed = step->packed, .team = team};
     struct packing packing = {step->op, &pack};
     (void)(step->packed_bytes < MUCH_BYTES ? pack_here(&packing) : sc_team_relieve(team, pack_here, &packing));
 }
@@ -198,7 +203,7 @@ static enum sc_status pack_step(struct sc_program *program, struct sc_step *step
     }
     program->own_bytes += (int64_t)step->packed_bytes;
     for (int i = 0; i < step->n_in; i++) {
-        if (i < 32 && step->packed_inputs >> i & 1) {
+        if (i < MOST_PACKED && step->packed_inputs >> i & 1) {
             SC_TRY(pack_input(program, step, i, team));
         }
     }

@@ -48,6 +48,7 @@ struct sc_pack {
     const struct sc_prepare *prepare; /* without facts */
     int input;
     const struct sc_tensor *weight; /* its content, dense */
+    const struct sc_tensor *const *in; /* types and dims of all packed inputs; NULL where an input is none */
     void *packed; /* packed_bytes, zeroed, aligned to 64 */
     struct sc_team *team;
 };

@@ -1,72 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of codes times a panel of codes. Parameters: CODE_NAME (the function), CODE_QUADS (which sums of quads.h), CODE_BITS
- * (of a code of the panel), CODE_TAKE (the s-th quad of a chunk), CODE_TARGET (attribute of all functions). */
+ * Rows of codes times panels of codes. Parameters: CODE_NAME (the function), CODE_QUADS (which sums of quads.h), CODE_BITS
+ * (of a code of the panels), CODE_TAKE (the s-th quad of a chunk), CODE_TARGET (attribute of all functions). */
 
 #define CODE_PASTE2(a, b) a##b
 #define CODE_PASTE(a, b) CODE_PASTE2(a, b)
 #define CODE_OP(name) CODE_PASTE(CODE_QUADS, name)
 #define CODE_BODY CODE_PASTE(CODE_NAME, _body)
 
-CODE_TARGET SC_INLINE void CODE_BODY(const struct sc_code_dot *d, int64_t m0, const int M)
+CODE_TARGET SC_INLINE void CODE_BODY(const struct sc_code_dot *d, int64_t m0, int64_t p0, const int M, const int P)
 {
-    const uint8_t *chunk = d->b;
+    const struct sc_code_panels *b = &d->b;
+    const uint8_t *chunk = b->codes + p0 * b->stride;
     const int8_t *a = d->a + m0 * d->a_stride;
-    v16 total[SC_CODE_ROWS];
+    v16 total[SC_CODE_ROWS][SC_CODE_PANELS];
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++) {
-        total[m] = v_zero();
+#pragma GCC unroll 8
+        for (int p = 0; p < P; p++) {
+            total[m][p] = v_zero();
+        }
     }
-    for (int64_t b = 0; b < d->blocks; b++) {
-        CODE_OP(_sums) sum[SC_CODE_ROWS];
+    for (int64_t i = 0; i < b->blocks; i++) {
+        CODE_OP(_sums) sum[SC_CODE_ROWS][SC_CODE_PANELS];
 #pragma GCC unroll 8
         for (int m = 0; m < M; m++) {
-            sum[m] = CODE_OP(_zero)();
+#pragma GCC unroll 8
+            for (int p = 0; p < P; p++) {
+                sum[m][p] = CODE_OP(_zero)();
+            }
         }
-        for (int64_t k = 0; k < d->block; k += 32 / CODE_BITS) {
+        for (int64_t k = 0; k < b->block; k += 32 / CODE_BITS) {
 #pragma GCC unroll 4
             for (int s = 0; s < 8 / CODE_BITS; s++) {
-                const CODE_OP(_b) codes = CODE_TAKE(chunk, s);
+                CODE_OP(_b) codes[SC_CODE_PANELS];
+#pragma GCC unroll 8
+                for (int p = 0; p < P; p++) {
+                    codes[p] = CODE_TAKE(chunk + p * b->stride, s);
+                }
 #pragma GCC unroll 8
                 for (int m = 0; m < M; m++) {
-                    sum[m] = CODE_OP(_step)(CODE_OP(_set)(a + m * d->a_stride + 4 * s), codes, sum[m]);
+                    const CODE_OP(_a) x = CODE_OP(_set)(a + m * d->a_stride + 4 * s);
+#pragma GCC unroll 8
+                    for (int p = 0; p < P; p++) {
+                        sum[m][p] = CODE_OP(_step)(x, codes[p], sum[m][p]);
+                    }
                 }
             }
             chunk += SC_QUAD_BYTES;
             a += 32 / CODE_BITS;
         }
-        const v16 scales = v_load(d->b_scales + 16 * b);
-        const w16 zeros = d->zeros != NULL ? w_load(d->zeros + 16 * b) : w_set(d->zero);
 #pragma GCC unroll 8
-        for (int m = 0; m < M; m++) {
-            const int64_t at = (m0 + m) * d->blocks + b;
-            const w16 whole = w_sub(CODE_OP(_end)(sum[m]), w_mul(zeros, w_set(d->a_sums[at])));
-            total[m] = v_fma(w_to_float(whole), v_mul(scales, v_set(d->a_scales[at])), total[m]);
+        for (int p = 0; p < P; p++) {
+            const v16 scales = code_scales(b, p0 + p, i);
+#pragma GCC unroll 8
+            for (int m = 0; m < M; m++) {
+                const int64_t at = (m0 + m) * b->blocks + i;
+                const w16 whole = w_sub(CODE_OP(_end)(sum[m][p]), code_shift(b, p0 + p, i, d->a_sums[at]));
+                total[m][p] = v_fma(w_to_float(whole), v_mul(scales, v_set(d->a_scales[at])), total[m][p]);
+            }
         }
     }
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++) {
-        v_store(d->y + 16 * (m0 + m), total[m]);
+#pragma GCC unroll 8
+        for (int p = 0; p < P; p++) {
+            v_store(d->y + (m0 + m) * d->y_stride + 16 * (p0 + p), total[m][p]);
+        }
     }
 }
 
-CODE_TARGET static __attribute__((noinline)) void CODE_PASTE(CODE_NAME, _one)(const struct sc_code_dot *d, int64_t m)
-{
-    CODE_BODY(d, m, 1);
-}
-
-CODE_TARGET static __attribute__((noinline)) void CODE_PASTE(CODE_NAME, _most)(const struct sc_code_dot *d, int64_t m)
-{
-    CODE_BODY(d, m, SC_CODE_ROWS);
-}
+#define X(M, P)                                                                                                        \
+    CODE_TARGET static __attribute__((noinline)) void CODE_PASTE(CODE_NAME, _##M##_##P)(                               \
+        const struct sc_code_dot *d, int64_t m, int64_t p)                                                             \
+    {                                                                                                                  \
+        CODE_BODY(d, m, p, M, P);                                                                                      \
+    }
+SC_CODE_SHAPES(X)
+#undef X
 
 static void CODE_NAME(const struct sc_code_dot *d)
 {
+    static const struct {
+        int rows, panels;
+        void (*run)(const struct sc_code_dot *, int64_t, int64_t);
+    } shapes[] = {
+#define X(M, P) {M, P, CODE_PASTE(CODE_NAME, _##M##_##P)},
+        SC_CODE_SHAPES(X)
+#undef X
+    };
     int64_t m = 0;
-    for (; m + SC_CODE_ROWS <= d->rows; m += SC_CODE_ROWS) {
-        CODE_PASTE(CODE_NAME, _most)(d, m);
-    }
-    for (; m < d->rows; m++) {
-        CODE_PASTE(CODE_NAME, _one)(d, m);
+    while (m < d->rows) {
+        int s = 0;
+        while (shapes[s].rows > d->rows - m) {
+            s++;
+        }
+        const int rows = shapes[s].rows;
+        for (int64_t p = 0; p < d->b.panels; p += shapes[s].panels) {
+            while (shapes[s].panels > d->b.panels - p) { /* those for as many rows end in one panel */
+                s++;
+            }
+            shapes[s].run(d, m, p);
+        }
+        m += rows;
     }
 }
 

@@ -97,30 +97,40 @@ struct sc_coded {
 /* Codes of 2, 4 or 8 bits, without sign, of sixteen columns: chunks of 64 bytes, each of 8 / bits quads of k. Byte 4 j + i of
  * a chunk has, low bits first, entry i of each quad of column j. A block is whole chunks. */
 
-/* Rows times a panel, both of codes in blocks; y = chain over blocks in order of fma(sum of the block's products, a_scale *
+/* Panels of codes that stand for (code - zero) * scale. */
+struct sc_code_panels {
+    int bits;
+    int64_t block, blocks; /* codes of a block, a multiple of 16; blocks of a column */
+    const uint8_t *codes;
+    const float *scales; /* [blocks][16] */
+    const uint8_t *zeros; /* likewise; NULL: none of whole numbers */
+    const float *float_zeros; /* likewise; NULL: none of these. Without both, `zero` */
+    float zero;
+    bool by_column; /* a column has one scale and zero point: scales and zeros are [16] */
+    int64_t panels, stride; /* side by side; bytes from one to the next, in each of codes, scales and zeros */
+};
+
+/* Rows times panels, both of codes in blocks; y = chain over blocks in order of fma(sum of the block's products, a_scale *
  * b_scale, y). */
 struct sc_code_dot {
-    int bits;
-    int64_t block, blocks; /* codes of a block, a multiple of 16 and at most 1024; blocks of a row */
+    struct sc_code_panels b; /* blocks of at most 1024; zero points are whole */
     int64_t rows, a_stride; /* bytes between rows */
     const int8_t *a; /* [rows][blocks * block], within [-127, 127] */
     const float *a_scales; /* [rows][blocks] */
     const int32_t *a_sums; /* [rows][blocks] */
-    const uint8_t *b;
-    const float *b_scales; /* [blocks][16] */
-    const int32_t *zeros; /* [blocks][16], codes of b that stand for 0; NULL: `zero` does */
-    int32_t zero;
-    float *y; /* [rows][16] */
+    float *y; /* [rows][16 * panels] */
+    int64_t y_stride; /* floats between rows */
 };
 
-/* A panel of codes that stand for (code - zero) * scale. */
-struct sc_code_panel {
-    int bits;
-    int64_t block, blocks;
-    const uint8_t *codes;
-    const float *scales; /* [blocks][16] */
-    const float *zeros; /* [blocks][16]; NULL: `zero` */
-    float zero;
+/* Rows of floats times panels; y = chain over k in order of fma(a, (code - zero) * scale, y): the bits of widen_codes and
+ * gemm_tile. */
+struct sc_code_rows {
+    struct sc_code_panels b;
+    int64_t rows, k; /* k: columns of A, of which the last block may have fewer */
+    const float *a;
+    int64_t a_stride; /* floats between rows */
+    float *y; /* [rows][16 * panels] */
+    int64_t y_stride;
 };
 
 /* Between floats and bytes: scale and zero point of element i are scales[i * step] and zeros[i * step]. */
@@ -209,7 +219,8 @@ struct sc_kernels {
     void (*code_block)(const float *x, int64_t n, struct sc_coded *coded);
     void (*dot_codes)(const struct sc_code_dot *dot);
     void (*dot_codes_vnni)(const struct sc_code_dot *dot); /* NULL: the level has none */
-    void (*widen_codes)(const struct sc_code_panel *panel, float *to); /* [blocks * block][16] */
+    void (*dot_floats)(const struct sc_code_rows *rows);
+    void (*widen_codes)(const struct sc_code_panels *panel, float *to); /* of the first: [blocks * block][16] */
     void (*byte_tile)(const struct sc_byte_tile *tile);
     void (*byte_tile_vnni)(const struct sc_byte_tile *tile); /* for processors with VNNI; NULL: the level has none */
     /* Sixteen bytes of each of four rows, exclusive-or turn, as [16][4]; each column's are added to sums unless it is NULL. */

@@ -33,14 +33,36 @@ void K(code_block)(const float *x, int64_t n, struct sc_coded *coded)
     }
 }
 
-/* Rows at once: as many as keep their sums in registers. */
+/* Rows and panels at once, most rows first: as many as keep their sums in registers. Few rows take panels side by side,
+ * since their speed is that of reading them. */
 #if defined(SC_LEVEL_AVX512)
+#define SC_CODE_SHAPES(X) X(8, 1) X(4, 2) X(4, 1) X(2, 4) X(2, 1) X(1, 4) X(1, 1)
 #define SC_CODE_ROWS 8
+#define SC_CODE_PANELS 4
 #elif defined(SC_LEVEL_AVX2)
+#define SC_CODE_SHAPES(X) X(2, 1) X(1, 2) X(1, 1)
 #define SC_CODE_ROWS 2
+#define SC_CODE_PANELS 2
 #else
+#define SC_CODE_SHAPES(X) X(1, 1)
 #define SC_CODE_ROWS 1
+#define SC_CODE_PANELS 1
 #endif
+
+SC_INLINE v16 code_scales(const struct sc_code_panels *b, int64_t panel, int64_t i)
+{
+    const float *scales = (const float *)(const void *)((const char *)b->scales + panel * b->stride);
+    return v_load(scales + (b->by_column ? 0 : 16 * i));
+}
+
+/* What zero points take away from a block's sums of products. */
+SC_INLINE w16 code_shift(const struct sc_code_panels *b, int64_t panel, int64_t i, int32_t a_sum)
+{
+    if (b->zeros == NULL) {
+        return w_set((int32_t)b->zero * a_sum);
+    }
+    return w_mul(quad_widen(b->zeros + panel * b->stride + (b->by_column ? 0 : 16 * i)), w_set(a_sum));
+}
 
 #define CODE_NAME dot_2
 #define CODE_QUADS narrow
@@ -65,7 +87,7 @@ void K(code_block)(const float *x, int64_t n, struct sc_coded *coded)
 
 void K(dot_codes)(const struct sc_code_dot *d)
 {
-    (d->bits == 2 ? dot_2 : d->bits == 4 ? dot_4 : dot_8)(d);
+    (d->b.bits == 2 ? dot_2 : d->b.bits == 4 ? dot_4 : dot_8)(d);
 }
 
 #if defined(SC_VNNI)
@@ -92,40 +114,6 @@ void K(dot_codes)(const struct sc_code_dot *d)
 
 void K(dot_codes_vnni)(const struct sc_code_dot *d)
 {
-    (d->bits == 2 ? dot_2_vnni : d->bits == 4 ? dot_4_vnni : dot_8_vnni)(d);
+    (d->b.bits == 2 ? dot_2_vnni : d->b.bits == 4 ? dot_4_vnni : dot_8_vnni)(d);
 }
 #endif
-
-/* A lane of a chunk has all codes of its column: byte i of them four at a time, `bits` apart. */
-SC_INLINE void widen_chunk(const uint8_t *chunk, v16 scale, v16 zero, float *to, const int bits)
-{
-    int32_t words[16];
-    memcpy(words, chunk, sizeof(words));
-    const w16 lanes = w_load(words), mask = w_set((1 << bits) - 1);
-    for (int s = 0; s < 8 / bits; s++) {
-        for (int i = 0; i < 4; i++) {
-            const v16 code = w_to_float(w_and(w_shr(lanes, 8 * i + bits * s), mask));
-            v_store(to + 16 * (4 * s + i), v_mul(v_sub(code, zero), scale));
-        }
-    }
-}
-
-void K(widen_codes)(const struct sc_code_panel *p, float *to)
-{
-    const uint8_t *chunk = p->codes;
-    for (int64_t b = 0; b < p->blocks; b++) {
-        const v16 scale = v_load(p->scales + 16 * b);
-        const v16 zero = p->zeros != NULL ? v_load(p->zeros + 16 * b) : v_set(p->zero);
-        for (int64_t k = 0; k < p->block; k += 32 / p->bits) {
-            if (p->bits == 4) {
-                widen_chunk(chunk, scale, zero, to, 4);
-            } else if (p->bits == 8) {
-                widen_chunk(chunk, scale, zero, to, 8);
-            } else {
-                widen_chunk(chunk, scale, zero, to, 2);
-            }
-            chunk += SC_QUAD_BYTES;
-            to += 16 * 32 / p->bits;
-        }
-    }
-}

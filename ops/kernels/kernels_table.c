@@ -40,6 +40,7 @@ const struct sc_kernels *K(table)(void)
         .double_tile = K(double_tile),
         .code_block = K(code_block),
         .dot_codes = K(dot_codes),
+        .dot_floats = K(dot_floats),
         .widen_codes = K(widen_codes),
         .floats_to_bytes = K(floats_to_bytes),
         .bytes_to_floats = K(bytes_to_floats),

@@ -35,6 +35,7 @@ struct sc_moe_params {
     int64_t bits[SC_MOE_LAYERS]; /* QMoE: of a weight; MoE: 0 */
     int64_t block; /* QMoE: weights with one scale; 0: a column's */
     int64_t accuracy;
+    bool zeros[SC_MOE_LAYERS]; /* QMoE: zero points are given */
 };
 
 /* Those that both have. */
@@ -91,10 +92,11 @@ struct sc_moe {
 /* Of a call, all but `weights`, `multiply` and `arg`. */
 struct sc_moe sc_moe_open(const struct sc_call *call, const struct sc_moe_kind *kind);
 
-/* Layers that are weights of this stage are packed, one after another; bit i of choice is set for layer i. */
+/* Layers all of whose weights, scales and zero points are of this stage are packed, one after another; bit i of choice is
+ * set for layer i. */
 enum sc_status sc_moe_prepare(struct sc_prepare *prepare, const struct sc_moe_kind *kind);
 
-/* The layer of a packed input, and by its dims the sizes. */
+/* The layer of a packed input, and by the dims of its weights the sizes. */
 int sc_moe_pack_layer(const struct sc_pack *pack, const struct sc_moe_kind *kind, struct sc_moe_sizes *sizes);
 
 /* An expert's matrix in what is packed, and where it begins there. */

@@ -12,18 +12,39 @@ static struct sc_moe_sizes sizes_by(const struct sc_moe_params *p, int layer, co
     return s;
 }
 
+static bool is_given(const struct sc_prepare *prepare, int input)
+{
+    return input >= 0 && input < prepare->n_in && prepare->in[input];
+}
+
+/* The inputs of a layer that are packed together; 0: one of them is not of this stage. */
+static unsigned packed_inputs(const struct sc_prepare *prepare, const struct sc_moe_ports *ports)
+{
+    const int inputs[] = {ports->weights, ports->scales, ports->zeros};
+    unsigned packed = 0;
+    for (int i = 0; i < 3; i++) {
+        if (is_given(prepare, inputs[i])) {
+            if (!prepare->constant[inputs[i]]) {
+                return 0;
+            }
+            packed |= 1U << inputs[i];
+        }
+    }
+    return packed;
+}
+
 enum sc_status sc_moe_prepare(struct sc_prepare *prepare, const struct sc_moe_kind *kind)
 {
     for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
-        const int input = kind->ports[layer].weights;
-        const struct sc_fact *w = input < prepare->n_in ? prepare->in[input] : NULL;
-        if (!w || !prepare->constant[input] || !sc_fact_dims_known(w) || w->rank != 3) {
-            continue;
+        const struct sc_moe_ports *ports = &kind->ports[layer];
+        const struct sc_fact *w = is_given(prepare, ports->weights) ? prepare->in[ports->weights] : NULL;
+        const unsigned packed = w && sc_fact_dims_known(w) && w->rank == 3 ? packed_inputs(prepare, ports) : 0;
+        if (packed != 0) {
+            const struct sc_moe_sizes s = sizes_by(prepare->params, layer, w->dims);
+            prepare->choice |= 1 << layer;
+            prepare->packed_inputs |= packed;
+            prepare->packed_bytes += (size_t)s.experts * kind->expert_bytes(prepare->params, w->type, &s, layer);
         }
-        const struct sc_moe_sizes s = sizes_by(prepare->params, layer, w->dims);
-        prepare->choice |= 1 << layer;
-        prepare->packed_inputs |= 1U << input;
-        prepare->packed_bytes += (size_t)s.experts * kind->expert_bytes(prepare->params, w->type, &s, layer);
     }
     return SC_OK;
 }
@@ -31,10 +52,11 @@ enum sc_status sc_moe_prepare(struct sc_prepare *prepare, const struct sc_moe_ki
 int sc_moe_pack_layer(const struct sc_pack *pack, const struct sc_moe_kind *kind, struct sc_moe_sizes *sizes)
 {
     int layer = 0;
-    while (kind->ports[layer].weights != pack->input) {
+    while (kind->ports[layer].weights != pack->input && kind->ports[layer].scales != pack->input &&
+        kind->ports[layer].zeros != pack->input) {
         layer++;
     }
-    *sizes = sizes_by(pack->prepare->params, layer, pack->weight->dims);
+    *sizes = sizes_by(pack->prepare->params, layer, pack->in[kind->ports[layer].weights]->dims);
     return layer;
 }
 

@@ -25,6 +25,7 @@ static struct sc_blocks blocks_of(const struct sc_moe_params *p, int layer, int6
         .by_row = p->block == 0,
         .row_bytes = (size_t)(K * p->bits[layer] / 8),
         .zero = (float)(1 << (p->bits[layer] - 1)),
+        .zeros_type = p->zeros[layer] ? SC_U8 : SC_TYPE_NONE,
         .zeros_row_bytes = (size_t)((blocks * p->bits[layer] + 7) / 8)};
 }
 
@@ -62,6 +63,10 @@ static enum sc_status params_qmoe(
     int64_t prepacked;
     SC_TRY(sc_moe_params(graph, node, p));
     SC_TRY(read_bits(graph, node, p));
+    for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
+        const int zeros = kind.ports[layer].zeros;
+        p->zeros[layer] = zeros < node->n_in && node->in[zeros] >= 0;
+    }
     SC_TRY(sc_node_int(node, "block_size", 0, &p->block));
     SC_TRY(sc_node_int(node, "accuracy_level", 0, &p->accuracy));
     SC_TRY(sc_node_int(node, "weights_prepacked", -1, &prepacked));
@@ -137,10 +142,21 @@ static enum sc_status prepare_qmoe(struct sc_prepare *prepare)
     return sc_moe_prepare(prepare, &kind);
 }
 
-/* [experts, N, K * bits / 8] at `data`. */
-static const uint8_t *codes_of(const struct sc_blocks *b, const void *data, int64_t expert)
+/* The matrix of an expert by the inputs of its layer, of which those may be missing that are packed or not given. */
+static void put_content(struct sc_blocks *b, int64_t expert, const struct sc_tensor *weights,
+    const struct sc_tensor *scales, const struct sc_tensor *zeros)
 {
-    return (const uint8_t *)data + (size_t)(expert * b->rows) * b->row_bytes;
+    const int64_t N = b->rows, zero_bytes = b->by_row ? (N * b->bits + 7) / 8 : N * (int64_t)b->zeros_row_bytes;
+    if (weights) {
+        b->data = sc_const_at(weights->data, expert * N * (int64_t)b->row_bytes, 1);
+    }
+    if (scales) {
+        b->scale_type = scales->type;
+        b->scales = sc_const_at(scales->data, expert * N * (b->by_row ? 1 : b->blocks), sc_type_bytes(scales->type));
+    }
+    if (zeros) {
+        b->zeros = sc_const_at(zeros->data, expert * zero_bytes, 1);
+    }
 }
 
 static void pack_qmoe(const struct sc_pack *pack)
@@ -148,10 +164,12 @@ static void pack_qmoe(const struct sc_pack *pack)
     const struct sc_moe_params *p = pack->prepare->params;
     struct sc_moe_sizes s;
     const int layer = sc_moe_pack_layer(pack, &kind, &s);
+    const struct sc_moe_ports *ports = &kind.ports[layer];
     struct sc_moe_place at = {p, &s, SC_U8, pack->prepare->choice, 0, layer};
-    struct sc_blocks blocks = blocks_of(p, layer, s.N[layer], s.K[layer]);
     for (; at.expert < s.experts; at.expert++) {
-        blocks.data = codes_of(&blocks, pack->weight->data, at.expert);
+        struct sc_blocks blocks = blocks_of(p, layer, s.N[layer], s.K[layer]);
+        put_content(&blocks, at.expert, pack->input == ports->weights ? pack->weight : NULL,
+            pack->input == ports->scales ? pack->weight : NULL, pack->input == ports->zeros ? pack->weight : NULL);
         sc_nbits_pack(&blocks, pack->team, (uint8_t *)pack->packed + sc_moe_packed_offset(&kind, &at));
     }
 }
@@ -186,25 +204,16 @@ static struct sc_nbits describe(const struct job *job, int64_t expert, int layer
     const struct sc_moe_params *p = job->moe.params;
     const struct sc_moe_sizes *s = &job->moe.sizes;
     const struct sc_moe_ports *ports = &kind.ports[layer];
-    const struct sc_tensor *scales = sc_call_in(call, ports->scales), *zeros = sc_call_in(call, ports->zeros);
     struct sc_nbits nbits = {.kernels = call->kernels,
         .M = s->rows,
         .blocks = blocks_of(p, layer, s->N[layer], s->K[layer]),
         .put = put_row};
-    struct sc_blocks *b = &nbits.blocks;
-    const int64_t N = s->N[layer];
-    b->scale_type = scales->type;
-    b->scales = sc_const_at(scales->data, expert * N * (b->by_row ? 1 : b->blocks), sc_type_bytes(scales->type));
-    b->zeros_type = SC_U8;
-    if (zeros) {
-        const int64_t bytes = b->by_row ? (N * b->bits + 7) / 8 : N * (int64_t)b->zeros_row_bytes;
-        b->zeros = sc_const_at(zeros->data, expert * bytes, 1);
-    }
     if (call->choice >> layer & 1) {
         const struct sc_moe_place at = {p, s, SC_U8, call->choice, expert, layer};
         nbits.packed = (const uint8_t *)call->packed + sc_moe_packed_offset(&kind, &at);
     } else {
-        b->data = codes_of(b, sc_call_in(call, ports->weights)->data, expert);
+        put_content(&nbits.blocks, expert, sc_call_in(call, ports->weights), sc_call_in(call, ports->scales),
+            sc_call_in(call, ports->zeros));
     }
     return nbits;
 }

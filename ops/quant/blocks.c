@@ -22,7 +22,7 @@ static int read_code(const uint8_t *data, int bits, int64_t i)
 
 float sc_blocks_zero(const struct sc_blocks *b, int64_t n, int64_t block)
 {
-    if (!b->zeros) {
+    if (b->zeros_type == SC_TYPE_NONE) {
         return b->zero;
     }
     if (b->zeros_type != SC_U8) {

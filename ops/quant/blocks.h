@@ -8,8 +8,8 @@
 /* Row n has `width` elements of 2, 4 or 8 bits, low bits first, in blocks of `block`. An element is (q - zero) * scale.
  *   data    [rows, row_bytes]: blocks of block * bits / 8 bytes; the last one may be short
  *   scales  [rows, blocks] of scale_type
- *   zeros   NULL: all are `zero`; else packed like data, each row in whole bytes, or (zeros_type not U8) of that float
- *           type, [rows, blocks]
+ *   zeros   by zeros_type: SC_TYPE_NONE: all are `zero`; U8: packed like data, each row in whole bytes; else floats
+ *           of that type, [rows, blocks]
  * by_row: all blocks of a row have one scale and zero point: scales [rows], zeros [rows] codes, packed as one row. */
 struct sc_blocks {
     int bits;

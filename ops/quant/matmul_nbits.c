@@ -148,13 +148,17 @@ static struct sc_blocks blocks_as_given(const struct params *p, const void *data
         .zeros_row_bytes = (size_t)((blocks_of(p) * p->bits + 7) / 8)};
 }
 
+/* Codes, scales and zero points are packed together, or none of them. */
 static enum sc_status prepare_nbits(struct sc_prepare *prepare)
 {
+    const bool has_zeros = prepare->n_in > ZEROS && prepare->in[ZEROS];
     const bool grouped = prepare->n_in > GROUPS && prepare->in[GROUPS];
     const struct sc_fact *b = prepare->in[B];
-    if (prepare->constant[B] && !grouped && !is_left_out(prepare->params, b->rank, b->dims)) {
-        const struct sc_blocks blocks = blocks_as_given(prepare->params, NULL);
-        prepare->packed_inputs = 1U << B;
+    const bool constant = prepare->constant[B] && prepare->constant[SCALES] && (!has_zeros || prepare->constant[ZEROS]);
+    if (constant && !grouped && !is_left_out(prepare->params, b->rank, b->dims)) {
+        struct sc_blocks blocks = blocks_as_given(prepare->params, NULL);
+        blocks.zeros_type = has_zeros ? prepare->in[ZEROS]->type : SC_TYPE_NONE;
+        prepare->packed_inputs = 1U << B | 1U << SCALES | (has_zeros ? 1U << ZEROS : 0);
         prepare->packed_bytes = sc_nbits_packed_bytes(&blocks);
     }
     return SC_OK;
@@ -162,7 +166,12 @@ static enum sc_status prepare_nbits(struct sc_prepare *prepare)
 
 static void pack_nbits(const struct sc_pack *pack)
 {
-    const struct sc_blocks blocks = blocks_as_given(pack->prepare->params, pack->weight->data);
+    const struct sc_tensor *w = pack->weight, *zeros = pack->in[ZEROS];
+    struct sc_blocks blocks = blocks_as_given(pack->prepare->params, pack->input == B ? w->data : NULL);
+    blocks.scale_type = w->type;
+    blocks.scales = pack->input == SCALES ? w->data : NULL;
+    blocks.zeros_type = zeros ? zeros->type : SC_TYPE_NONE;
+    blocks.zeros = pack->input == ZEROS ? w->data : NULL;
     sc_nbits_pack(&blocks, pack->team, pack->packed);
 }
 

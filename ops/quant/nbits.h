@@ -18,13 +18,14 @@ struct sc_nbits {
     const float *a; /* [M][blocks.width] */
     struct sc_blocks blocks; /* its rows are the columns of the product */
     bool grouped; /* blocks.groups is there when it runs */
-    const uint8_t *packed; /* by sc_nbits_pack; NULL: blocks.data has the codes */
+    const uint8_t *packed; /* by sc_nbits_pack, and blocks has no content; NULL: blocks has it */
     void (*put)(void *arg, int64_t m, int64_t first, int64_t n, float *row); /* takes columns [first, first + n) */
     void *arg;
     void *scratch;
 };
 
-/* Codes of 2, 4 or 8 bits, whatever k they belong to. */
+/* Panels with their codes, scales (as f32) and zero points, whatever k they belong to. Pack puts there what `blocks` has of
+ * data, scales and zeros, and leaves alone what is NULL; all of it is zero before. */
 size_t sc_nbits_packed_bytes(const struct sc_blocks *blocks);
 void sc_nbits_pack(const struct sc_blocks *blocks, struct sc_team *team, uint8_t *packed);
 
@@ -37,15 +38,8 @@ void sc_nbits_coded_run(const struct sc_nbits *nbits, struct sc_team *team);
 size_t sc_nbits_wide_scratch(const struct sc_nbits *nbits, int n_workers);
 void sc_nbits_wide_run(const struct sc_nbits *nbits, struct sc_team *team);
 
-/* One panel: its codes, and scales and zero points as [blocks][16]. */
-struct sc_nbits_panel {
-    const uint8_t *codes;
-    float *scales, *zeros; /* zeros NULL: blocks.zero */
-    int32_t *whole_zeros; /* the same where they are U8 */
-};
-
-/* For a room of sc_nbits_panel_bytes. */
-size_t sc_nbits_panel_bytes(const struct sc_nbits *nbits);
-struct sc_nbits_panel sc_nbits_panel_open(const struct sc_nbits *nbits, int64_t panel, char *room);
+/* Panels from `first` on, n of them: packed, or packed here in a room of sc_nbits_room_bytes. */
+size_t sc_nbits_room_bytes(const struct sc_nbits *nbits, int64_t n);
+struct sc_code_panels sc_nbits_open(const struct sc_nbits *nbits, int64_t first, int64_t n, char *room);
 
 #endif

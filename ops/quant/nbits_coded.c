@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * First all rows are rounded; then a part multiplies every row by a panel. */
+ * First all rows are rounded; then a part multiplies every row by a few panels. */
 #include <string.h>
 
 #include "ops/quant/nbits.h"
 #include "ops/room.h"
 #include "ops/shape/shape.h"
 
-enum { PANEL = SC_NBITS_PANEL, ROWS = 64 /* that are put together */ };
+/* FEW_ROWS take panels side by side, as their speed is that of reading them; more of them take long enough over one. */
+enum { PANEL = SC_NBITS_PANEL, ROWS = 64 /* that are put together */, FEW_ROWS = 16 };
 
 struct rooms {
     int8_t *a; /* [M][length] */
     float *a_scales; /* [M][blocks] */
     int32_t *a_sums;
-    char *workers; /* each a panel's room */
+    char *workers; /* each the room of a part's panels */
     size_t bytes;
 };
 
@@ -34,9 +35,19 @@ static struct rooms cut_rooms(const struct sc_nbits *nbits, char *base)
     return r;
 }
 
+static int64_t part_columns(const struct sc_nbits *nbits)
+{
+    return nbits->M <= FEW_ROWS ? SC_NBITS_COLUMNS : PANEL;
+}
+
+static size_t worker_bytes(const struct sc_nbits *nbits)
+{
+    return sc_nbits_room_bytes(nbits, part_columns(nbits) / PANEL);
+}
+
 size_t sc_nbits_coded_scratch(const struct sc_nbits *nbits, int n_workers)
 {
-    return cut_rooms(nbits, NULL).bytes + sc_nbits_panel_bytes(nbits) * (size_t)n_workers;
+    return cut_rooms(nbits, NULL).bytes + worker_bytes(nbits) * (size_t)n_workers;
 }
 
 struct job {
@@ -60,25 +71,21 @@ static void round_part(void *arg, int64_t m, int worker)
     }
 }
 
-static void panel_part(void *arg, int64_t panel, int worker)
+static void columns_part(void *arg, int64_t part, int worker)
 {
     const struct job *job = arg;
     const struct sc_nbits *nbits = job->nbits;
     const struct sc_kernels *k = nbits->kernels;
     const struct sc_blocks *b = &nbits->blocks;
-    const struct sc_nbits_panel p =
-        sc_nbits_panel_open(nbits, panel, job->rooms.workers + (size_t)worker * sc_nbits_panel_bytes(nbits));
+    const int64_t columns = part_columns(nbits), first = part * columns, left = b->rows - first;
+    const int64_t n = left < columns ? left : columns;
+    char *room = job->rooms.workers + (size_t)worker * worker_bytes(nbits);
     float y[ROWS * PANEL];
-    struct sc_code_dot dot = {.bits = b->bits,
-        .block = b->block,
-        .blocks = b->blocks,
+    _Static_assert(FEW_ROWS * SC_NBITS_COLUMNS <= ROWS * PANEL, "all of few rows are put together");
+    struct sc_code_dot dot = {.b = sc_nbits_open(nbits, first / PANEL, sc_parts(n, PANEL), room),
         .a_stride = length_of(b),
-        .b = p.codes,
-        .b_scales = p.scales,
-        .zeros = p.whole_zeros,
-        .zero = (int32_t)b->zero,
-        .y = y};
-    const int64_t first = panel * PANEL, n = b->rows - first < PANEL ? b->rows - first : PANEL;
+        .y = y,
+        .y_stride = columns};
     for (int64_t m0 = 0; m0 < nbits->M; m0 += ROWS) {
         dot.rows = nbits->M - m0 < ROWS ? nbits->M - m0 : ROWS;
         dot.a = job->rooms.a + m0 * length_of(b);
@@ -86,7 +93,7 @@ static void panel_part(void *arg, int64_t panel, int worker)
         dot.a_sums = job->rooms.a_sums + m0 * b->blocks;
         (k->dot_codes_vnni && sc_kernels_have_vnni() ? k->dot_codes_vnni : k->dot_codes)(&dot);
         for (int64_t m = 0; m < dot.rows; m++) {
-            nbits->put(nbits->arg, m0 + m, first, n, y + m * PANEL);
+            nbits->put(nbits->arg, m0 + m, first, n, y + m * columns);
         }
     }
 }
@@ -95,5 +102,5 @@ void sc_nbits_coded_run(const struct sc_nbits *nbits, struct sc_team *team)
 {
     struct job job = {.nbits = nbits, .rooms = cut_rooms(nbits, nbits->scratch)};
     sc_team_for(team, nbits->M, round_part, &job);
-    sc_team_for(team, sc_parts(nbits->blocks.rows, PANEL), panel_part, &job);
+    sc_team_for(team, sc_parts(nbits->blocks.rows, part_columns(nbits)), columns_part, &job);
 }

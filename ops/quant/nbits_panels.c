@@ -1,34 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Panels of codes, and what their blocks stand for. */
+ * Panels of codes: the codes of sixteen columns, then their scales, then their zero points. */
 #include <string.h>
 
 #include "ops/quant/nbits.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
-#include "tensor/convert.h"
 
 enum { PANEL = SC_NBITS_PANEL, CHUNK = 64 };
 
-static int64_t length_of(const struct sc_blocks *b)
-{
-    return b->blocks * b->block;
-}
+/* Where the parts of a panel begin. */
+struct layout {
+    size_t scales, zeros, bytes;
+    int64_t blocks; /* that have scales of their own */
+};
 
-static size_t codes_bytes(const struct sc_blocks *b) /* of one panel */
+static struct layout layout_of(const struct sc_blocks *b)
 {
-    return (size_t)length_of(b) * PANEL / 8 * (size_t)b->bits;
+    struct layout l = {.blocks = b->by_row ? 1 : b->blocks};
+    const size_t n = (size_t)l.blocks * PANEL;
+    l.scales = sc_room_round((size_t)(b->blocks * b->block) * PANEL / 8 * (size_t)b->bits);
+    l.zeros = l.scales + sc_room_round(n * sizeof(float));
+    l.bytes = l.zeros;
+    if (b->zeros_type != SC_TYPE_NONE) {
+        l.bytes += sc_room_round(n * (b->zeros_type == SC_U8 ? 1 : sizeof(float)));
+    }
+    return l;
 }
 
 size_t sc_nbits_packed_bytes(const struct sc_blocks *b)
 {
-    return (size_t)sc_parts(b->rows, PANEL) * codes_bytes(b);
+    return (size_t)sc_parts(b->rows, PANEL) * layout_of(b).bytes;
 }
 
 /* Entry k of column j goes to chunk k / (32 / bits), byte 4 j + k % 4, above those of the quads before it. */
-static void pack_panel(const struct sc_blocks *b, int64_t panel, uint8_t *to)
+static void pack_codes(const struct sc_blocks *b, int64_t first, int64_t n, uint8_t *to)
 {
-    const int64_t first = panel * PANEL, n = b->rows - first < PANEL ? b->rows - first : PANEL;
     const int bits = b->bits, quads = 8 / bits, mask = (1 << bits) - 1;
-    memset(to, 0, codes_bytes(b));
     for (int64_t j = 0; j < n; j++) {
         const uint8_t *row = b->data + (size_t)(first + j) * b->row_bytes;
         uint8_t *lane = to + 4 * j;
@@ -42,6 +49,27 @@ static void pack_panel(const struct sc_blocks *b, int64_t panel, uint8_t *to)
     }
 }
 
+static void pack_panel(const struct sc_blocks *b, int64_t panel, uint8_t *to)
+{
+    const struct layout l = layout_of(b);
+    const int64_t first = panel * PANEL, n = b->rows - first < PANEL ? b->rows - first : PANEL;
+    float *scales = (float *)(void *)(to + l.scales), *zeros = (float *)(void *)(to + l.zeros);
+    if (b->data) {
+        pack_codes(b, first, n, to);
+    }
+    for (int64_t i = 0; i < l.blocks * n; i++) {
+        const int64_t block = i / n, j = i % n, at = block * PANEL + j;
+        if (b->scales) {
+            scales[at] = sc_blocks_scale(b, first + j, block);
+        }
+        if (b->zeros && b->zeros_type == SC_U8) {
+            to[l.zeros + (size_t)at] = (uint8_t)sc_blocks_zero(b, first + j, block);
+        } else if (b->zeros) {
+            zeros[at] = sc_blocks_zero(b, first + j, block);
+        }
+    }
+}
+
 struct pack_job {
     const struct sc_blocks *blocks;
     uint8_t *packed;
@@ -51,7 +79,7 @@ static void pack_part(void *arg, int64_t panel, int worker)
 {
     (void)worker;
     const struct pack_job *job = arg;
-    pack_panel(job->blocks, panel, job->packed + (size_t)panel * codes_bytes(job->blocks));
+    pack_panel(job->blocks, panel, job->packed + (size_t)panel * layout_of(job->blocks).bytes);
 }
 
 void sc_nbits_pack(const struct sc_blocks *blocks, struct sc_team *team, uint8_t *packed)
@@ -60,89 +88,35 @@ void sc_nbits_pack(const struct sc_blocks *blocks, struct sc_team *team, uint8_t
     sc_team_for(team, sc_parts(blocks->rows, PANEL), pack_part, &job);
 }
 
-static size_t floats_bytes(const struct sc_nbits *nbits) /* of [blocks][16], and of [16][blocks] */
+size_t sc_nbits_room_bytes(const struct sc_nbits *nbits, int64_t n)
 {
-    return ((size_t)nbits->blocks.blocks * PANEL * sizeof(float) + 63) / 64 * 64;
+    return nbits->packed ? 0 : (size_t)n * layout_of(&nbits->blocks).bytes;
 }
 
-size_t sc_nbits_panel_bytes(const struct sc_nbits *nbits)
-{
-    return 4 * floats_bytes(nbits) + (nbits->packed ? 0 : (codes_bytes(&nbits->blocks) + 63) / 64 * 64);
-}
-
-/* Rows [first, first + n) of [rows, blocks] floats, turned. */
-static void turn(const struct sc_nbits *nbits, enum sc_type type, const void *from, int64_t first, float *to)
+struct sc_code_panels sc_nbits_open(const struct sc_nbits *nbits, int64_t first, int64_t n, char *room)
 {
     const struct sc_blocks *b = &nbits->blocks;
-    const int64_t n = b->rows - first < PANEL ? b->rows - first : PANEL;
-    const float *rows = (const float *)from + first * b->blocks;
-    if (type != SC_F32) {
-        float *wide = to + floats_bytes(nbits) / sizeof(float);
-        sc_convert(type, sc_const_at(from, first * b->blocks, sc_type_bytes(type)), SC_F32, wide, n * b->blocks, 0);
-        rows = wide;
+    const struct layout l = layout_of(b);
+    const uint8_t *at = nbits->packed ? nbits->packed + (size_t)first * l.bytes : (const uint8_t *)room;
+    if (!nbits->packed) {
+        memset(room, 0, (size_t)n * l.bytes);
     }
-    if (n < PANEL) {
-        memset(to, 0, floats_bytes(nbits));
+    for (int64_t p = 0; p < n && !nbits->packed; p++) {
+        pack_panel(b, first + p, (uint8_t *)room + (size_t)p * l.bytes);
     }
-    nbits->kernels->turn(rows, b->blocks, n, b->blocks, NULL, to, PANEL);
-}
-
-static void spread_zeros(const struct sc_blocks *b, int64_t first, const struct sc_nbits_panel *p)
-{
-    const int64_t n = b->rows - first < PANEL ? b->rows - first : PANEL;
-    const int mask = (1 << b->bits) - 1;
-    for (int64_t j = 0; j < n; j++) {
-        const uint8_t *row = (const uint8_t *)b->zeros + (size_t)(first + j) * b->zeros_row_bytes;
-        for (int64_t i = 0; i < b->blocks; i++) {
-            const int code = row[i * b->bits / 8] >> (i * b->bits % 8) & mask;
-            p->whole_zeros[i * PANEL + j] = code;
-            p->zeros[i * PANEL + j] = (float)code;
-        }
+    struct sc_code_panels panels = {.bits = b->bits,
+        .block = b->block,
+        .blocks = b->blocks,
+        .codes = at,
+        .scales = (const float *)(const void *)(at + l.scales),
+        .zero = b->zero,
+        .by_column = b->by_row,
+        .panels = n,
+        .stride = (int64_t)l.bytes};
+    if (b->zeros_type == SC_U8) {
+        panels.zeros = at + l.zeros;
+    } else if (b->zeros_type != SC_TYPE_NONE) {
+        panels.float_zeros = (const float *)(const void *)(at + l.zeros);
     }
-}
-
-/* One scale and zero point for all blocks of a column. */
-static void spread_rows(const struct sc_blocks *b, int64_t first, struct sc_nbits_panel *p)
-{
-    const int64_t n = b->rows - first < PANEL ? b->rows - first : PANEL;
-    memset(p->scales, 0, (size_t)(b->blocks * PANEL) * sizeof(float));
-    for (int64_t j = 0; j < n; j++) {
-        const float scale = sc_blocks_scale(b, first + j, 0), zero = sc_blocks_zero(b, first + j, 0);
-        for (int64_t i = 0; i < b->blocks; i++) {
-            p->scales[i * PANEL + j] = scale;
-            if (p->zeros) {
-                p->zeros[i * PANEL + j] = zero;
-                p->whole_zeros[i * PANEL + j] = (int32_t)zero;
-            }
-        }
-    }
-}
-
-struct sc_nbits_panel sc_nbits_panel_open(const struct sc_nbits *nbits, int64_t panel, char *room)
-{
-    const struct sc_blocks *b = &nbits->blocks;
-    const size_t bytes = floats_bytes(nbits);
-    struct sc_nbits_panel p = {.scales = (float *)(void *)room};
-    if (nbits->packed) {
-        p.codes = nbits->packed + (size_t)panel * codes_bytes(b);
-    } else {
-        pack_panel(b, panel, (uint8_t *)room + 4 * bytes);
-        p.codes = (const uint8_t *)room + 4 * bytes;
-    }
-    if (b->zeros) {
-        p.zeros = (float *)(void *)(room + bytes);
-        p.whole_zeros = (int32_t *)(void *)(room + 2 * bytes);
-        memset(room + bytes, 0, 2 * bytes);
-    }
-    if (b->by_row) {
-        spread_rows(b, panel * PANEL, &p);
-        return p;
-    }
-    turn(nbits, b->scale_type, b->scales, panel * PANEL, p.scales);
-    if (b->zeros && b->zeros_type == SC_U8) {
-        spread_zeros(b, panel * PANEL, &p);
-    } else if (b->zeros) {
-        turn(nbits, b->zeros_type, b->zeros, panel * PANEL, p.zeros);
-    }
-    return p;
+    return panels;
 }

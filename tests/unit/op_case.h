@@ -132,10 +132,18 @@ static inline void op_pack(struct op_case *c, void *params, const struct sc_fact
     call->choice = prepare.choice;
     void *packed = prepare.packed_inputs != 0 ? sc_arena_alloc(&c->arena, prepare.packed_bytes + 64) : NULL;
     call->packed = packed;
+    const struct sc_tensor *shapes[32] = {NULL};
+    for (int i = 0; i < c->node.n_in; i++) {
+        shapes[i] = prepare.packed_inputs >> i & 1 ? &c->in[i].u.tensor : NULL;
+    }
     for (int i = 0; i < c->node.n_in; i++) {
         if (prepare.packed_inputs >> i & 1) {
-            const struct sc_pack pack = {
-                .prepare = &prepare, .input = i, .weight = &c->in[i].u.tensor, .packed = packed, .team = c->team};
+            const struct sc_pack pack = {.prepare = &prepare,
+                .input = i,
+                .weight = &c->in[i].u.tensor,
+                .in = shapes,
+                .packed = packed,
+                .team = c->team};
             c->op->pack(&pack);
             c->in[i].u.tensor.data = NULL;
         }

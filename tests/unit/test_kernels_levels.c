@@ -227,7 +227,8 @@ static void run_dot(void (*dot)(const struct sc_code_dot *), const struct call *
     enum { ROWS = 4, BLOCKS = 3, LONGEST = 48 };
     int8_t a[ROWS * BLOCKS * LONGEST];
     float a_scales[ROWS * BLOCKS], b_scales[BLOCKS * 16];
-    int32_t a_sums[ROWS * BLOCKS] = {0}, zeros[BLOCKS * 16];
+    int32_t a_sums[ROWS * BLOCKS] = {0};
+    uint8_t zeros[BLOCKS * 16];
     const int64_t block = 16 * (1 + c->n % 3), blocks = c->n / 3 % (BLOCKS + 1);
     for (int64_t i = 0; i < ROWS * blocks * block; i++) {
         a[i] = (int8_t)(c->bytes[i] == 0x80 ? 0 : (int8_t)c->bytes[i]);
@@ -239,19 +240,21 @@ static void run_dot(void (*dot)(const struct sc_code_dot *), const struct call *
         zeros[i] = c->zeros[i] % 16;
     }
     for (int each = 0; each < 6; each++) {
-        const struct sc_code_dot d = {.bits = 2 << each % 3,
-            .block = block,
-            .blocks = blocks,
+        const struct sc_code_dot d = {.b = {.bits = 2 << each % 3,
+                                          .block = block,
+                                          .blocks = blocks,
+                                          .codes = c->zeros,
+                                          .scales = b_scales,
+                                          .zeros = each < 3 ? zeros : NULL,
+                                          .zero = 2,
+                                          .panels = 1},
             .rows = c->n % (ROWS + 1),
             .a_stride = blocks * block,
             .a = a,
             .a_scales = a_scales,
             .a_sums = a_sums,
-            .b = c->zeros,
-            .b_scales = b_scales,
-            .zeros = each < 3 ? zeros : NULL,
-            .zero = 2,
-            .y = out + each * ROWS * 16};
+            .y = out + each * ROWS * 16,
+            .y_stride = 16};
         dot(&d);
     }
 }
@@ -267,14 +270,37 @@ RUN(dot_codes_vnni)
 
 RUN(widen_codes)
 {
-    const struct sc_code_panel panel = {.bits = 2 << c->n % 3,
+    const struct sc_code_panels panel = {.bits = 2 << c->n % 3,
         .block = 16,
         .blocks = c->n / 16,
         .codes = c->bytes,
         .scales = c->x,
-        .zeros = c->n % 2 ? c->scales : NULL,
+        .float_zeros = c->n % 2 ? c->scales : NULL,
         .zero = 8};
     k->widen_codes(&panel, out);
+}
+
+/* Two panels and up to four rows. */
+RUN(dot_floats)
+{
+    for (int each = 0; each < 6; each++) {
+        const struct sc_code_rows r = {.b = {.bits = 2 << each % 3,
+                                           .block = 16,
+                                           .blocks = (c->n + 15) / 16,
+                                           .codes = c->bytes,
+                                           .scales = c->scales,
+                                           .zeros = each < 3 ? c->zeros : NULL,
+                                           .zero = 8,
+                                           .panels = 2,
+                                           .stride = 64},
+            .rows = 1 + c->n % 4,
+            .k = c->n,
+            .a = c->x,
+            .a_stride = 3,
+            .y = out + each * 4 * 32,
+            .y_stride = 32};
+        k->dot_floats(&r);
+    }
 }
 
 static void run_bytes(void (*run)(const struct sc_byte_tile *), const struct call *c, float *out)
@@ -439,6 +465,7 @@ static const struct kernel {
     {"code_block", run_code_block, SLOT(code_block), 0, 0, BITS, 0, HUGE_TOO},
     {"dot_codes", run_dot_codes, SLOT(dot_codes), 0, 0, 16, 16, SPECIAL},
     {"dot_codes_vnni", run_dot_codes_vnni, SLOT(dot_codes_vnni), SLOT(dot_codes), 0, 16, 16, SPECIAL},
+    {"dot_floats", run_dot_floats, SLOT(dot_floats), 0, 0, 200, 4096, SPECIAL},
     {"widen_codes", run_widen_codes, SLOT(widen_codes), 0, 0, FLOATS, 0, HUGE_TOO},
     {"byte_tile", run_byte_tile, SLOT(byte_tile), 0, 0, BITS, 0, PLAIN},
     {"byte_tile_vnni", run_byte_tile_vnni, SLOT(byte_tile_vnni), SLOT(byte_tile), 0, BITS, 0, PLAIN},

@@ -70,7 +70,7 @@ static void open(struct op_case *c, const struct run *run)
         op_in_absent(c);
         op_in(c, SC_F32, w.fc2, DIMS(EXPERTS, HIDDEN, INTER));
     }
-    c->constant[2] = c->constant[run->coded ? 5 : 4] = run->constant;
+    c->constant[2] = c->constant[3] = c->constant[4] = c->constant[5] = c->constant[6] = run->constant;
     c->team = run->team;
 }
 
