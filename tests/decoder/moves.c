@@ -22,81 +22,151 @@ static enum sc_status drive_write_plan(void *arg, struct sc_decoder *decoder)
     return written;
 }
 
-/* The first steps under this plan, which is written, and then the caches. */
+/* States of one text as arrays of rank 0, in the order of the pairs. */
+struct sc_run_kept {
+    struct sc_arena arena;
+    int64_t *tokens;
+    struct sc_held_text text;
+    struct {
+        struct sc_tensor tensor;
+        int64_t length;
+    } states[64];
+};
+
+static enum sc_status keep(struct sc_run_kept *kept, struct sc_decoder *decoder, int slot)
+{
+    const struct sc_state_owner owner = sc_decoder_states(decoder);
+    kept->tokens = sc_arena_array(&kept->arena, (size_t)kept->text.n, sizeof *kept->tokens);
+    if (!kept->tokens || owner.n_pairs > 64) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(kept->tokens, kept->text.tokens, (size_t)kept->text.n * sizeof *kept->tokens);
+    kept->text.tokens = kept->tokens;
+    for (int p = 0; p < owner.n_pairs; p++) {
+        struct sc_tensor *tensor = &kept->states[p].tensor;
+        SC_TRY(sc_session_state_shape(sc_decoder_session(decoder), p, slot, tensor, &kept->states[p].length));
+        tensor->data = sc_arena_alloc(&kept->arena, sc_tensor_bytes(tensor) + 1);
+        const int64_t count = sc_tensor_count(tensor);
+        SC_TRY(tensor->data ? sc_session_state_read(sc_decoder_session(decoder), p, slot, 0, count, tensor->data)
+                            : SC_NO_MEMORY);
+        if (owner.pairs[p].kind == SC_STATE_CONSTANT) {
+            kept->text.n_source = kept->states[p].length;
+        }
+    }
+    return SC_OK;
+}
+
+/* To their owners, in pieces that end anywhere. */
+static enum sc_status give(const struct sc_run_kept *kept, struct sc_decoder *decoder, int slot)
+{
+    struct sc_session *session = sc_decoder_session(decoder);
+    SC_TRY(sc_session_state_drop(session, slot));
+    for (int p = 0; p < sc_decoder_states(decoder).n_pairs; p++) {
+        const struct sc_tensor *tensor = &kept->states[p].tensor;
+        const int64_t count = sc_tensor_count(tensor), most = 1021;
+        SC_TRY(sc_session_state_expect(session, p, slot, tensor, kept->states[p].length));
+        for (int64_t at = 0; at < count; at += most) {
+            const char *from = (const char *)tensor->data + (size_t)at * sc_type_bytes(tensor->type);
+            SC_TRY(sc_session_state_write(session, p, slot, at, count - at < most ? count - at : most, from));
+        }
+    }
+    return SC_OK;
+}
+
+/* The first steps under this plan, which is written, and then the caches: to a file, or to arrays. */
 static enum sc_status drive_save(void *arg, struct sc_decoder *decoder)
 {
     struct sc_run *run = arg;
-    struct sc_session *session = sc_decoder_session(decoder);
     const struct sc_state_owner states = sc_decoder_states(decoder);
     SC_TRY(drive_write_plan(arg, decoder));
     struct sc_schedule *schedule = NULL;
-    struct sc_request request = {.prompt = run->prompt->ids,
-        .n_prompt = run->prompt->n_ids,
-        .source = run->prompt->source,
-        .n_predict = SC_MOVE_STEPS,
-        .sample = {.top_p = 1},
-        .forced = run->prompt->greedy};
-    int64_t n_text, n_held;
+    struct sc_request request = sc_run_request(run);
+    request.on_logits = NULL;
     SC_TRY(sc_schedule_create(decoder, &schedule));
     enum sc_status status = sc_schedule_add(schedule, &request);
     while (status == SC_OK && !request.done) {
         status = sc_schedule_step(schedule);
     }
     status = status == SC_OK ? sc_schedule_settle(schedule) : status;
-    if (status == SC_OK) {
-        const int64_t *tokens = sc_schedule_text(schedule, request.slot, &n_text, &n_held);
-        status = sc_state_file_save(run->state, &states, session, request.slot, tokens, n_text);
+    struct sc_held_text text = {.n = 0};
+    text.tokens = status == SC_OK ? sc_schedule_text(schedule, request.slot, &text.n, &text.n_held) : NULL;
+    if (status == SC_OK && run->state) {
+        struct sc_session *session = sc_decoder_session(decoder);
+        status = sc_state_file_save(run->state, &states, session, request.slot, text.tokens, text.n);
+    } else if (status == SC_OK && run->kept) {
+        run->kept->text = text;
+        status = keep(run->kept, decoder, request.slot);
     }
     sc_schedule_free(schedule);
     return status;
 }
 
-/* The other steps: from the file, or after the first ones and a change of plans. */
-static enum sc_status go_on(struct sc_run *run, struct sc_decoder *decoder, struct sc_schedule *schedule)
+/* A slot with the first steps, from the file or the arrays. */
+static enum sc_status hold(struct sc_run *run, struct sc_decoder *decoder, struct sc_schedule *schedule)
 {
-    struct sc_session *session = sc_decoder_session(decoder);
     const struct sc_state_owner states = sc_decoder_states(decoder);
-    struct sc_state_file *file = NULL;
-    struct sc_request request = {.prompt = run->prompt->ids,
-        .n_prompt = run->prompt->n_ids,
-        .source = run->prompt->source,
-        .n_predict = SC_BITS_STEPS,
-        .sample = {.top_p = 1},
-        .forced = run->prompt->greedy,
-        .on_logits = sc_run_on_logits,
-        .arg = run};
-    enum sc_status status = SC_OK;
-    if (run->state) {
-        int slot;
-        SC_TRY(sc_state_file_open(run->state, &states, &file));
-        request.prompt = sc_state_file_tokens(file, &request.n_prompt);
-        request.n_predict -= SC_MOVE_STEPS;
-        request.forced += SC_MOVE_STEPS;
-        run->step = SC_MOVE_STEPS;
-        const struct sc_held_text held = {.tokens = request.prompt,
-            .n = request.n_prompt,
-            .n_held = sc_state_file_length(file),
-            .n_source = sc_state_file_source(file)};
-        request.source = (struct sc_source){0};
-        status = sc_schedule_hold(schedule, &held, &slot);
-        status = status == SC_OK ? sc_state_file_restore(file, session, slot) : status;
+    int slot;
+    if (run->kept) {
+        SC_TRY(sc_schedule_hold(schedule, &run->kept->text, &slot));
+        return give(run->kept, decoder, slot);
     }
+    struct sc_state_file *file = NULL;
+    SC_TRY(sc_state_file_open(run->state, &states, &file));
+    struct sc_held_text held = {.n_held = sc_state_file_length(file), .n_source = sc_state_file_source(file)};
+    held.tokens = sc_state_file_tokens(file, &held.n);
+    enum sc_status status = sc_schedule_hold(schedule, &held, &slot);
+    status = status == SC_OK ? sc_state_file_restore(file, sc_decoder_session(decoder), slot) : status;
+    sc_state_file_close(file);
+    return status;
+}
+
+/* The other steps, among others. */
+static enum sc_status go_on_held(struct sc_run *run, struct sc_decoder *decoder, struct sc_schedule *schedule)
+{
+    struct sc_request others[SC_MOST_OTHERS], request = sc_run_request(run);
+    const int64_t n_prompt = request.n_prompt + SC_MOVE_STEPS;
+    int64_t *text = malloc((size_t)n_prompt * sizeof *text);
+    if (!text) {
+        return SC_NO_MEMORY;
+    }
+    memcpy(text, request.prompt, (size_t)request.n_prompt * sizeof *text);
+    memcpy(text + request.n_prompt, request.forced, SC_MOVE_STEPS * sizeof *text);
+    request.prompt = text;
+    request.n_prompt = n_prompt;
+    request.n_predict -= SC_MOVE_STEPS;
+    request.forced += SC_MOVE_STEPS;
+    request.source = (struct sc_source){0};
+    run->step = SC_MOVE_STEPS;
+    enum sc_status status = hold(run, decoder, schedule);
     status = status == SC_OK ? sc_schedule_add(schedule, &request) : status;
-    for (bool moved = run->state; status == SC_OK && !request.done;) {
+    status = status == SC_OK ? sc_run_add_others(run, schedule, others, 0, run->n_others) : status;
+    while (status == SC_OK && sc_schedule_n_open(schedule) > 0) {
         status = sc_schedule_step(schedule);
-        if (status == SC_OK && !moved && request.n_made >= SC_MOVE_STEPS) {
-            moved = true;
-            SC_TRY(sc_schedule_settle(schedule));
-            status = sc_session_replan(session, run->plan);
-        }
     }
     if (status == SC_OK && request.stop == SC_STOP_ERROR) {
         status = sc_error_set(&request.error);
-    } else if (status == SC_OK && run->state && request.n_shared < request.n_prompt - 1) {
-        status = sc_fail(SC_INTERNAL, "%d positions of %d were used", (int)request.n_shared, (int)request.n_prompt);
+    } else if (status == SC_OK && request.n_shared < n_prompt - 1) {
+        status = sc_fail(SC_INTERNAL, "%d positions of %d were used", (int)request.n_shared, (int)n_prompt);
     }
-    sc_state_file_close(file);
-    return status == SC_OK ? sc_schedule_settle(schedule) : status;
+    free(text);
+    return status;
+}
+
+/* All steps, with a change of plans after the first ones, while others go on and wait. */
+static enum sc_status go_on_moved(struct sc_run *run, struct sc_decoder *decoder, struct sc_schedule *schedule)
+{
+    struct sc_request others[SC_MOST_OTHERS], request = sc_run_request(run);
+    enum sc_status status = sc_run_add_others(run, schedule, others, 0, run->n_others);
+    status = status == SC_OK ? sc_schedule_add(schedule, &request) : status;
+    for (bool moved = false; status == SC_OK && sc_schedule_n_open(schedule) > 0;) {
+        status = sc_schedule_step(schedule);
+        if (status == SC_OK && !moved && request.n_made >= SC_MOVE_STEPS) {
+            moved = true;
+            status = sc_schedule_settle(schedule);
+            status = status == SC_OK ? sc_session_replan(sc_decoder_session(decoder), run->plan) : status;
+        }
+    }
+    return status == SC_OK && request.stop == SC_STOP_ERROR ? sc_error_set(&request.error) : status;
 }
 
 static enum sc_status drive_moves(void *arg, struct sc_decoder *decoder)
@@ -105,51 +175,84 @@ static enum sc_status drive_moves(void *arg, struct sc_decoder *decoder)
     struct sc_schedule *schedule = NULL;
     run->vocabulary = sc_decoder_vocabulary(decoder);
     SC_TRY(sc_schedule_create(decoder, &schedule));
-    const enum sc_status status = go_on(run, decoder, schedule);
+    enum sc_status status =
+        run->state || run->kept ? go_on_held(run, decoder, schedule) : go_on_moved(run, decoder, schedule);
+    status = status == SC_OK ? sc_schedule_settle(schedule) : status;
     sc_schedule_free(schedule);
     return status;
 }
 
-/* Saved under a random plan and loaded under another cut; and begun whole, then moved to that random plan. The same again
- * where prompts go by a cut of their own. */
+/* Files that plans and states go by. */
+struct paths {
+    char plan[64], cut[64], state[64];
+};
+
+enum how { LOADED, STREAMED, MOVED };
+
+/* Begins under a random plan and goes on under another cut, by a file or by arrays of rank 0; or begins under the cut and moves to
+ * the random plan. apart: prompts go by a cut of their own. */
+static enum sc_status run_moved(
+    const struct sc_subject *subject, int way, enum how how, bool apart, const struct paths *paths, struct sc_run *on)
+{
+    const int n_ranks = 2 + way % 3;
+    const struct sc_run_config random = {
+        .n_ranks = n_ranks, .n_stages = 3, .n_threads = 1, .chunk = 7, .random = true, .seed = (uint64_t)way};
+    struct sc_run_config other = {.n_ranks = n_ranks,
+        .n_stages = how == MOVED ? n_ranks : 1 + way % 3,
+        .n_threads = 1 + way % 2,
+        .chunk = 64,
+        .n_slots = way % 2 ? 5 : 1};
+    struct sc_run_kept kept = {.tokens = NULL};
+    struct sc_run written = {.plan = paths->cut};
+    struct sc_run save = {.prompt = on->prompt, .n_steps = SC_MOVE_STEPS, .plan = paths->plan};
+    int n_stages;
+    save.state = on->state = how == LOADED ? paths->state : NULL;
+    save.kept = on->kept = how == STREAMED ? &kept : NULL;
+    on->plan = paths->plan;
+    on->n_others = way % 2 ? SC_MOST_OTHERS : 0;
+    enum sc_status status = sc_run_with(subject, &random, drive_save, &save, &n_stages);
+    if (status == SC_OK && apart) {
+        status = sc_run_with(subject, &other, drive_write_plan, &written, &n_stages);
+        other.n_stages = 0; /* as the plan says */
+        other.plan = how == MOVED ? paths->cut : paths->plan;
+        other.prefill_plan = paths->cut;
+    }
+    status = status == SC_OK ? sc_run_with(subject, &other, drive_moves, on, &n_stages) : status;
+    sc_arena_release(&kept.arena);
+    return status;
+}
+
 void sc_test_moves(const struct sc_subject *subject, const struct sc_reference *reference, struct sc_counts *counts)
 {
+    static const char *const names[] = {[LOADED] = "loaded", [STREAMED] = "streamed", [MOVED] = "moved"};
     struct sc_arena arena = {0};
     const struct sc_reference_prompt prompt = sc_run_prompt(reference, &arena);
     float *want = sc_arena_array(&arena, (size_t)(SC_BITS_STEPS * reference->logits.dims[1]), sizeof *want);
     const struct sc_run_config whole = {.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 1000};
     struct sc_run first = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .got = want};
-    char plan[64], cut[64], state[64];
+    struct paths paths;
     int n_stages;
-    snprintf(plan, sizeof plan, "/tmp/sc_moves_%d.json", (int)getpid());
-    snprintf(cut, sizeof cut, "/tmp/sc_moves_%d_cut.json", (int)getpid());
-    snprintf(state, sizeof state, "/tmp/sc_moves_%d.state", (int)getpid());
-    sc_run_tell(counts, want && sc_run_with(subject, &whole, sc_run_drive, &first, &n_stages) == SC_OK, "moves", "does not run");
-    for (int way = 0; way < 12; way++) {
-        const bool loads = way % 6 < 3, apart = way >= 6;
-        const int n_ranks = 2 + way % 3;
-        const struct sc_run_config random = {
-            .n_ranks = n_ranks, .n_stages = 3, .n_threads = 1, .chunk = 7, .random = true, .seed = (uint64_t)way};
-        struct sc_run_config other = {
-            .n_ranks = n_ranks, .n_stages = loads ? 1 + way % 3 : n_ranks, .n_threads = 1 + way % 2, .chunk = 64};
-        struct sc_run written = {.plan = cut};
-        struct sc_run save = {.prompt = &prompt, .n_steps = SC_MOVE_STEPS, .plan = plan, .state = state};
-        struct sc_run on = {
-            .prompt = &prompt, .n_steps = SC_BITS_STEPS, .want = want, .plan = plan, .state = loads ? state : NULL};
-        enum sc_status status = sc_run_with(subject, &random, drive_save, &save, &n_stages);
-        status = status == SC_OK && apart ? sc_run_with(subject, &other, drive_write_plan, &written, &n_stages) : status;
-        other.plan = apart ? (loads ? plan : cut) : NULL;
-        other.prefill_plan = apart ? cut : NULL;
-        status = status == SC_OK ? sc_run_with(subject, &other, drive_moves, &on, &n_stages) : status;
+    snprintf(paths.plan, sizeof paths.plan, "/tmp/sc_moves_%d.json", (int)getpid());
+    snprintf(paths.cut, sizeof paths.cut, "/tmp/sc_moves_%d_cut.json", (int)getpid());
+    snprintf(paths.state, sizeof paths.state, "/tmp/sc_moves_%d.state", (int)getpid());
+    sc_run_tell(counts, want && sc_run_with(subject, &whole, sc_run_drive, &first, &n_stages) == SC_OK, "moves",
+        "does not run");
+    const int n_ways = 24;
+    for (int way = 0; way < n_ways; way++) {
+        const enum how how = (enum how)(way % 3);
+        const bool apart = way >= n_ways / 2;
+        struct sc_run on = {.prompt = &prompt, .n_steps = SC_BITS_STEPS, .want = want};
+        const enum sc_status status = run_moved(subject, way / 3, how, apart, &paths, &on);
         char name[64], why[256];
-        snprintf(name, sizeof name, "%s_%d%s", loads ? "bits_loaded" : "bits_moved", way, apart ? "_apart" : "");
+        snprintf(name, sizeof name, "bits_%s_%d%s", names[how], way / 3, apart ? "_apart" : "");
         snprintf(why, sizeof why, "%.120s; %" PRId64 " rows differ after %" PRId64,
             status == SC_OK ? "" : sc_error_last()->text, on.wrong_bits, on.step);
         sc_run_tell(counts, status == SC_OK && on.wrong_bits == 0 && on.step == SC_BITS_STEPS, name, why);
     }
-    (void)unlink(plan);
-    (void)unlink(cut);
-    (void)unlink(state);
+    printf("moves: %d ways of loading, streaming in and moving compared, half beside a plan for prompts\n", n_ways);
+    (void)unlink(paths.plan);
+    (void)unlink(paths.cut);
+    (void)unlink(paths.state);
     sc_arena_release(&arena);
 }
 
@@ -173,7 +276,8 @@ void sc_test_apart(const struct sc_subject *subject, const struct sc_reference *
     for (int p = 0; p < 2; p++) {
         snprintf(plans[p], sizeof plans[p], "/tmp/sc_apart_%d_%d.json", (int)getpid(), p);
     }
-    sc_run_tell(counts, want && sc_run_with(subject, &whole, sc_run_drive, &first, &n_stages) == SC_OK, "apart", "does not run");
+    sc_run_tell(counts, want && sc_run_with(subject, &whole, sc_run_drive, &first, &n_stages) == SC_OK, "apart",
+        "does not run");
     for (int way = 0; way < 12; way++) {
         enum sc_status status = SC_OK;
         for (int p = 0; p < 2 && status == SC_OK; p++) {
@@ -207,4 +311,3 @@ void sc_test_apart(const struct sc_subject *subject, const struct sc_reference *
     }
     sc_arena_release(&arena);
 }
-

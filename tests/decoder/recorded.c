@@ -67,4 +67,3 @@ void sc_test_recorded(
     }
     free(runs);
 }
-

@@ -100,6 +100,7 @@ enum sc_status sc_run_drive(void *arg, struct sc_decoder *decoder)
     struct sc_run *run = arg;
     const int64_t room = sc_decoder_context(decoder) - run->prompt->n_ids;
     run->vocabulary = sc_decoder_vocabulary(decoder);
+    run->rows_apart = sc_decoder_rows_apart(decoder);
     run->n_steps = run->n_steps < room ? run->n_steps : room;
     struct sc_request request = sc_run_request(run);
     SC_TRY(run->n_others > 0 ? generate_among(run, decoder, &request) : sc_decoder_generate(decoder, &request));
@@ -158,4 +159,3 @@ struct sc_reference_prompt sc_run_prompt(const struct sc_reference *reference, s
     made.n_steps = from->n_steps - moved;
     return made;
 }
-

@@ -23,9 +23,11 @@ struct sc_run {
     double tolerance, worst; /* largest difference from a recorded logit: allowed, found */
     int64_t wrong_tokens, wrong_bits;
     int64_t n_off; /* steps with a logit that is off by more than SC_LOGIT_TOLERANCE */
+    bool rows_apart; /* set: a microbatch may have rows of several requests */
     int n_others; /* texts that are made at the same time */
     int n_runs; /* one after the other in a session; 0: this one */
     const char *plan, *state; /* files that caches and plans go by */
+    struct sc_run_kept *kept; /* or arrays that caches go by (moves.c) */
 };
 
 /* What is run: a model, with its caches kept so. */

@@ -13,6 +13,7 @@ void sc_test_bits(const struct sc_subject *subject, const struct sc_reference *r
     float *want = sc_arena_array(&arena, (size_t)(SC_BITS_STEPS * vocabulary), sizeof *want);
     struct sc_run_config configs[64];
     int n = 0, most_stages = 0;
+    bool rows_apart = false;
     configs[n++] = (struct sc_run_config){.n_ranks = 1, .n_stages = 1, .n_threads = 1, .chunk = 1000};
     static const int stages[] = {1, 2, 3, 6}, chunks[] = {1, 7, 64};
     for (int s = 0; s < 4; s++) {
@@ -26,11 +27,12 @@ void sc_test_bits(const struct sc_subject *subject, const struct sc_reference *r
         configs[n++] = (struct sc_run_config){
             .n_ranks = stages[s], .n_stages = stages[s], .n_threads = 1 + s % 2, .chunk = chunks[s % 3], .n_slots = 5};
     }
-    for (int seed = 0; seed < 20; seed++) {
+    for (int seed = 0; seed < 24; seed++) {
         configs[n++] = (struct sc_run_config){.n_ranks = 1 + seed % 4,
-            .n_stages = 2 + seed % 6,
+            .n_stages = 1 + seed % 6,
             .n_threads = 1 + seed % 2,
-            .chunk = 7,
+            .chunk = chunks[seed % 3],
+            .n_slots = seed / 2 % 2 ? 5 : 1,
             .random = true,
             .seed = (uint64_t)seed};
     }
@@ -50,8 +52,9 @@ void sc_test_bits(const struct sc_subject *subject, const struct sc_reference *r
             status == SC_OK ? "" : sc_error_last()->text, run.wrong_bits, run.n_steps, n_stages);
         sc_run_tell(counts, status == SC_OK && run.wrong_bits == 0 && n_stages == configs[i].n_stages, name, why);
         most_stages = n_stages > most_stages ? n_stages : most_stages;
+        rows_apart = run.rows_apart;
     }
-    printf("bits: %d ways of running compared, on up to %d stages\n", n, most_stages);
+    printf("bits: %d ways of running compared, on up to %d stages; %s\n", n, most_stages,
+        rows_apart ? "rows of several requests in one microbatch" : "each request in microbatches of its own");
     sc_arena_release(&arena);
 }
-
