@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small decoders with random weights whose states are not keys and values, one folder each:
+"""Writes small decoders with random weights that no exporter writes yet, or whose states are not keys and values, one folder each:
 
   hybrid27  two layers of CausalConvWithState and LinearAttention (gated delta rule) and one of Attention with a cache, opset 27;
             states have names of no exporter, so operators must tell them
   lstm      an embedding, LSTM and GRU with their states, an LSTM between Squeeze and Unsqueeze, whose states the user must name
             (file `states`: option --state)
+  attention25  two layers of Attention-25 with a window of keys, softcap and grouped heads, opset 25
 
 usage: make_hybrid.py FOLDER [NAME...]          needs onnx 1.23 and numpy
 """
@@ -74,17 +75,27 @@ def linear_layer(b, i, x):
     return b.op("Add", [x, out], f"x{i}")
 
 
-def attention_layer(b, i, x):
+def attention_layer(b, i, x, group=1, **attributes):
+    """Of HEADS keys and values, and `group` queries to each."""
     h = b.op("RMSNormalization", [x, b.weight(f"n{i}", np.ones(WIDTH, np.float32))], f"h{i}", axis=-1)
     for what in "qkv":
-        b.op("MatMul", [h, b.matrix(f"w{what}{i}", WIDTH, HEADS * HEAD)], f"{what}{i}")
+        b.op("MatMul", [h, b.matrix(f"w{what}{i}", WIDTH, HEADS * HEAD * (group if what == "q" else 1))], f"{what}{i}")
     for what in ("keys", "values"):
         b.inputs.append(helper.make_tensor_value_info(f"{what}.{i}", TensorProto.FLOAT, ["batch", HEADS, "past", HEAD]))
         b.outputs.append(helper.make_tensor_value_info(f"{what}_after.{i}", TensorProto.FLOAT, ["batch", HEADS, "total", HEAD]))
     b.op("Attention", [f"q{i}", f"k{i}", f"v{i}", "", f"keys.{i}", f"values.{i}"], [f"o{i}", f"keys_after.{i}", f"values_after.{i}"],
-         q_num_heads=HEADS, kv_num_heads=HEADS, is_causal=1)
-    out = b.op("MatMul", [f"o{i}", b.matrix(f"wo{i}", HEADS * HEAD, WIDTH)], f"back_in{i}")
+         q_num_heads=HEADS * group, kv_num_heads=HEADS, is_causal=1, **attributes)
+    out = b.op("MatMul", [f"o{i}", b.matrix(f"wo{i}", HEADS * HEAD * group, WIDTH)], f"back_in{i}")
     return b.op("Add", [x, out], f"x{i}")
+
+
+def attention25(path):
+    b = Builder()
+    x = b.op("Gather", [b.matrix("table", VOCABULARY, WIDTH, 4.0), "input_ids"], "embedded")
+    for i in range(2):
+        x = attention_layer(b, i, x, group=2, left_window_size=24, softcap=5.0)
+    b.op("MatMul", [x, b.matrix("head", WIDTH, VOCABULARY, 4.0)], "logits")
+    b.save(path, 25, "logits")
 
 
 def hybrid27(path):
@@ -131,7 +142,7 @@ def lstm(path):
 
 
 def main():
-    for name in sys.argv[2:] or ("hybrid27", "lstm"):
+    for name in sys.argv[2:] or ("hybrid27", "lstm", "attention25"):
         folder = Path(sys.argv[1]) / name
         folder.mkdir(parents=True, exist_ok=True)
         globals()[name](folder / "model.onnx")
