@@ -105,26 +105,33 @@ static enum sc_status make_team(struct sc_session *session)
     return SC_OK;
 }
 
-/* As many as no link can run out of buffers for, which all plans share, and enough to keep every stage busy. */
-static enum sc_status check_links(struct sc_session *session, struct sc_pipe *pipe)
+/* How many messages a microbatch takes from one rank to another, at most. */
+static enum sc_status count_messages(const struct sc_session *session, struct sc_pipe *pipe, int *most)
 {
-    const int size = sc_world_size(session->world), buffers = SC_LINK_BUFFERS / session->n_pipes;
+    const int size = sc_world_size(session->world);
     int *edges = sc_arena_array(&pipe->arena, (size_t)size * (size_t)size, sizeof *edges);
     if (!edges) {
         return SC_NO_MEMORY;
     }
-    int most = 1;
+    *most = 1;
     for (int e = 0; e < pipe->n_edges; e++) {
         int *n = &edges[pipe->edges[e].from_rank * size + pipe->edges[e].to_rank];
-        most = ++*n > most ? *n : most;
+        *most = ++*n > *most ? *n : *most;
     }
-    if (most > buffers) {
-        return sc_fail(SC_LIMIT, "the plan needs %d edges between two ranks, at most %d work", most, buffers);
-    }
-    pipe->window = buffers / most;
-    pipe->window = pipe->window > SC_MAX_WINDOW ? SC_MAX_WINDOW : pipe->window;
+    return SC_OK;
+}
+
+/* Enough to keep every stage busy, of those whose messages can wait in the buffers of a link, which all plans share; one for
+ * every rank in any case. */
+static enum sc_status find_window(const struct sc_session *session, struct sc_pipe *pipe)
+{
+    int most;
+    SC_TRY(count_messages(session, pipe, &most));
     const int n_stages = pipe->plan->n_stages + (pipe > session->pipes); /* handing over is one more */
-    pipe->window = pipe->window > 2 * n_stages ? 2 * n_stages : pipe->window;
+    const int size = sc_world_size(session->world), waiting = SC_LINK_BUFFERS / 2 / session->n_pipes / most;
+    int window = waiting > size ? waiting : size;
+    window = window > 2 * n_stages ? 2 * n_stages : window;
+    pipe->window = window > SC_MAX_WINDOW ? SC_MAX_WINDOW : window;
     return SC_OK;
 }
 
@@ -170,7 +177,7 @@ enum sc_status sc_session_lay_out(struct sc_session *session)
     sc_watchdog_attach(session->options.watchdog, &session->activity, NULL, NULL);
     enum sc_status status = sc_session_build(session);
     for (int p = 0; p < session->n_pipes && status == SC_OK; p++) {
-        status = check_links(session, &session->pipes[p]);
+        status = find_window(session, &session->pipes[p]);
     }
     status = status == SC_OK ? sc_session_find_ports(session) : status;
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_WAIT, -1, -1);

@@ -80,6 +80,9 @@ static enum sc_status receive(struct sc_session *session, bool *did)
             if (!received.data) {
                 break;
             }
+            if (link->n_held > SC_LINK_BUFFERS / 2) { /* of a plan with many edges between two ranks */
+                SC_TRY(sc_link_move_out(link, &received));
+            }
             SC_TRY(route(session, link, &received));
             *did = true;
         }

@@ -41,3 +41,4 @@ if __name__ == "__main__":
     pass_graphs.randoms()
     pass_graphs.narrow_cast()
     state_graphs.encoder_pair()
+    state_graphs.many_nodes()

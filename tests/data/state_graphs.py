@@ -46,6 +46,22 @@ def failing_states():
          opset=23, ir=11)
 
 
+def many_nodes():
+    """An Attention layer with a cache, and a chain of so many nodes behind it, which all read it, that stages of one node each take
+    more messages of it at once than a link has buffers."""
+    n = 540
+    nodes = [node("x = Gather table input_ids"),
+             node("c0 present.0.key present.0.value = Attention x x x - past_key_values.0.key past_key_values.0.value", is_causal=1,
+                  q_num_heads=2, kv_num_heads=2)]
+    nodes += [node(f"c{i + 1} = Sub c0 c{i}" if i else "c1 = Cos c0") for i in range(n)]
+    nodes += [node(f"logits = MatMul c{n} head")]
+    cache = lambda name, length: f32(name, "batch", 2, length, 2)
+    save("many_nodes", nodes,
+         [i64("input_ids", "batch", "sequence"), cache("past_key_values.0.key", "past"), cache("past_key_values.0.value", "past")],
+         [f32("logits", "batch", "sequence", 8), cache("present.0.key", "total"), cache("present.0.value", "total")],
+         [nh.from_array(ints(8, 4), "table"), nh.from_array(ints(4, 8), "head")], opset=23, ir=11)
+
+
 def scatter():
     """TensorScatter-24 with a cache of 8 positions, read by Attention alone."""
     nodes = [

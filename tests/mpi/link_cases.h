@@ -22,7 +22,8 @@
     } while (0)
 
 #define LINK_CASES(X)                                                                                                  \
-    X(order) X(sizes) X(backpressure) X(shorter) X(reuse) X(everybody) X(collectives) X(agreement) X(places)
+    X(order)                                                                                                           \
+    X(sizes) X(backpressure) X(moved_out) X(shorter) X(reuse) X(everybody) X(collectives) X(agreement) X(places)
 
 struct ends {
     struct sc_world *world;
@@ -177,6 +178,42 @@ static void backpressure(struct sc_world *world)
         check_message(&received, n, 1000);
         sc_link_give_back(ends.in, &received);
     }
+    all_ranks_meet(world);
+}
+
+/* The receiver never gives a message back before it has all of them: what it holds leaves the buffers. */
+static void moved_out(struct sc_world *world)
+{
+    enum { MANY = 3 * SC_LINK_BUFFERS };
+    const struct ends ends = ends_of(world);
+    struct sc_received *held = calloc(MANY, sizeof *held);
+    CHECK(held);
+    int64_t n_sent = ends.out ? 0 : MANY, n_received = ends.in ? 0 : MANY;
+    for (int64_t idle = 0; n_sent < MANY || n_received < MANY; idle++) {
+        while (n_sent < MANY && try_send(ends.out, n_sent, 1000)) {
+            n_sent++;
+            idle = 0;
+        }
+        struct sc_received received = {0};
+        if (n_received < MANY) {
+            CHECK(sc_link_poll(ends.in, &received) == SC_OK);
+        }
+        if (received.data && ends.in->n_held > SC_LINK_BUFFERS / 2) {
+            CHECK(sc_link_move_out(ends.in, &received) == SC_OK && ends.in->n_held == SC_LINK_BUFFERS / 2);
+        }
+        if (received.data) {
+            held[n_received++] = received;
+            idle = 0;
+        } else {
+            sc_world_pause(world, idle);
+        }
+    }
+    for (int64_t i = 0; ends.in && i < MANY; i++) {
+        check_message(&held[i], i, 1000);
+        sc_link_give_back(ends.in, &held[i]);
+    }
+    CHECK(!ends.in || ends.in->n_held == 0);
+    free(held);
     all_ranks_meet(world);
 }
 
