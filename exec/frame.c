@@ -223,8 +223,10 @@ static void open_call(
     struct sc_frame *frame, const struct sc_step *step, const struct sc_value *templates, struct sc_call *call)
 {
     void *caller = call->exec;
+    size_t *read_bytes = call->read_packed_bytes;
     sc_step_call(frame->program, step, call);
     call->exec = caller;
+    call->read_packed_bytes = read_bytes;
     for (int i = 0; i < step->n_in; i++) {
         frame->ins[i] = step->in[i] < 0 ? NULL : &frame->values[step->in[i]];
     }
@@ -384,9 +386,11 @@ enum sc_status sc_frame_run(struct sc_frame *frame, const struct sc_value *const
         if (frame->options.activity) {
             atomic_store_explicit(&frame->options.activity->node, s, memory_order_relaxed);
         }
+        size_t read_bytes = program->steps[s].packed_bytes;
         call.exec = &caller;
+        call.read_packed_bytes = &read_bytes;
         SC_TRY(frame->layout->planned[s] ? run_planned(frame, s, &call) : run_late(frame, s, &call));
-        frame->read_weight_bytes += (int64_t)program->steps[s].packed_bytes;
+        frame->read_weight_bytes += (int64_t)read_bytes;
         if (frame->options.on_step) {
             SC_TRY(frame->options.on_step(frame->options.on_step_arg, s));
         }

@@ -62,6 +62,7 @@ struct sc_call {
     const struct sc_op *op;
     const void *params;
     const void *packed; /* NULL when nothing was packed */
+    size_t *read_packed_bytes; /* NULL: nobody counts. All of packed, until a run that reads less says so */
     int choice;
     int n_in, n_out;
     const struct sc_value *const *in;

@@ -142,7 +142,7 @@ static void run_moe(const struct sc_call *call)
 {
     struct job job = open_job(call);
     job.moe.arg = &job;
-    sc_moe_run(&job.moe, (char *)call->scratch + job.bytes);
+    sc_moe_count_read(call, &job.moe.sizes, sc_moe_run(&job.moe, (char *)call->scratch + job.bytes));
 }
 
 static void cost_moe(const struct sc_infer *infer, struct sc_cost *cost)

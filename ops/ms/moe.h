@@ -112,7 +112,12 @@ struct sc_moe_place {
 size_t sc_moe_packed_offset(const struct sc_moe_kind *kind, const struct sc_moe_place *place);
 
 size_t sc_moe_scratch_bytes(const struct sc_moe *moe);
-void sc_moe_run(const struct sc_moe *moe, void *scratch);
+
+/* How many experts have rows. */
+int64_t sc_moe_run(const struct sc_moe *moe, void *scratch);
+
+/* Of the experts that were packed so many were read. */
+void sc_moe_count_read(const struct sc_call *call, const struct sc_moe_sizes *sizes, int64_t n_experts);
 
 /* Who goes where: row r's choices are experts[r * k ...], in order of score, and their weights. */
 struct sc_moe_routes {
@@ -126,7 +131,8 @@ struct sc_moe_routes {
 size_t sc_moe_route_bytes(const struct sc_moe *moe);
 void sc_moe_route(const struct sc_moe *moe, const struct sc_moe_routes *routes, void *room);
 
-/* Multiply-adds of the products, and elements of weights that are read at most. */
+/* Multiply-adds of the products, and elements of weights that are read: of as many experts as rows that choose at random are
+ * expected to have chosen together. */
 void sc_moe_cost(const struct sc_moe_sizes *sizes, int64_t k, double *multiplies, double *weights);
 
 #endif

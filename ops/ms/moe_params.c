@@ -148,7 +148,7 @@ void sc_moe_cost(const struct sc_moe_sizes *sizes, int64_t k, double *multiplies
     for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
         expert += sizes->has[layer] ? (double)sizes->K[layer] * (double)sizes->N[layer] : 0;
     }
-    const double choices = (double)sizes->rows * (double)k, experts = (double)sizes->experts;
-    *multiplies = expert * choices;
-    *weights = expert * (choices < experts ? choices : experts);
+    const double rows = (double)sizes->rows, experts = (double)sizes->experts;
+    *multiplies = expert * rows * (double)k;
+    *weights = experts > 0 ? expert * experts * (1 - pow(1 - (double)k / experts, rows)) : 0;
 }

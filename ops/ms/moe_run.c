@@ -206,13 +206,14 @@ static void run_expert(struct job *job, int64_t M)
     sc_team_for(moe->team, M, add_part, job);
 }
 
-void sc_moe_run(const struct sc_moe *moe, void *scratch)
+int64_t sc_moe_run(const struct sc_moe *moe, void *scratch)
 {
     const struct sc_moe_sizes *s = &moe->sizes;
     const struct rooms rooms = cut_rooms(moe, scratch);
     const int64_t count = s->rows * s->hidden;
+    int64_t n = 0;
     if (count == 0) {
-        return;
+        return n;
     }
     sc_moe_route(moe, &rooms.routes, rooms.route);
     memset(rooms.sums, 0, (size_t)count * sizeof(float));
@@ -221,11 +222,20 @@ void sc_moe_run(const struct sc_moe *moe, void *scratch)
         struct job job = {moe, &rooms, e, rooms.routes.order + first[0]};
         if (first[1] > first[0]) {
             run_expert(&job, first[1] - first[0]);
+            n++;
         }
     }
     if (moe->type != SC_F32) {
         struct job job = {moe, &rooms, 0, NULL};
         sc_team_for(moe->team, s->rows, round_part, &job);
+    }
+    return n;
+}
+
+void sc_moe_count_read(const struct sc_call *call, const struct sc_moe_sizes *sizes, int64_t n_experts)
+{
+    if (call->read_packed_bytes && sizes->experts > 0) {
+        *call->read_packed_bytes = *call->read_packed_bytes / (size_t)sizes->experts * (size_t)n_experts;
     }
 }
 

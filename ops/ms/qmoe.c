@@ -259,7 +259,7 @@ static void run_qmoe(const struct sc_call *call)
 {
     struct job job = open_job(call);
     job.moe.arg = &job;
-    sc_moe_run(&job.moe, (char *)call->scratch + job.product_bytes);
+    sc_moe_count_read(call, &job.moe.sizes, sc_moe_run(&job.moe, (char *)call->scratch + job.product_bytes));
 }
 
 static void cost_qmoe(const struct sc_infer *infer, struct sc_cost *cost)

@@ -30,6 +30,7 @@ struct op_case {
     const struct sc_kernels *kernels;
     struct sc_team *team;
     bool blas;
+    size_t packed_bytes, read_packed_bytes; /* after op_run */
 };
 
 static inline void op_open(struct op_case *c, const char *domain, const char *name, int version, int n_out)
@@ -130,6 +131,8 @@ static inline void op_pack(struct op_case *c, void *params, const struct sc_fact
         .blas = c->blas};
     assert_int_equal(c->op->prepare(&prepare), SC_OK);
     call->choice = prepare.choice;
+    call->read_packed_bytes = &c->read_packed_bytes;
+    c->packed_bytes = c->read_packed_bytes = prepare.packed_bytes;
     void *packed = prepare.packed_inputs != 0 ? sc_arena_alloc(&c->arena, prepare.packed_bytes + 64) : NULL;
     call->packed = packed;
     const struct sc_tensor *shapes[32] = {NULL};
