@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "audio/wav.h"
+#include "audio/resample.h"
 #include "base/file.h"
 #include "base/json.h"
 
@@ -87,18 +87,20 @@ enum sc_status sc_features_read(const char *folder, struct sc_arena *arena, stru
 }
 
 enum sc_status sc_features_make(const struct sc_mel_options *options, const char *path, struct sc_arena *arena,
-    float **features, double *seconds_left)
+    float **features, int64_t *n_windows)
 {
     struct sc_sound sound;
     SC_TRY(sc_wav_read(path, arena, &sound));
-    if (sound.rate != options->rate) {
-        return sc_fail(SC_BAD_INPUT, "'%s' has %lld samples a second, the model wants %lld: convert it first", path,
-            (long long)sound.rate, (long long)options->rate);
-    }
-    float *made = sc_arena_array(arena, (size_t)(options->n_mels * sc_mel_frames(options)), sizeof *made);
+    SC_TRY(sc_resample(path, options->rate, arena, &sound));
+    const int64_t size = options->n_mels * sc_mel_frames(options), most = options->n_samples;
+    const int64_t n = sound.n > most ? (sound.n + most - 1) / most : 1;
+    float *made = sc_arena_array(arena, (size_t)n * (size_t)size, sizeof *made);
     SC_TRY(made ? SC_OK : SC_NO_MEMORY);
-    SC_TRY(sc_mel_make(options, sound.samples, sound.n, made));
+    for (int64_t w = 0; w < n; w++) {
+        const int64_t left = sound.n - w * most;
+        SC_TRY(sc_mel_make(options, sound.samples + w * most, left < most ? left : most, made + w * size));
+    }
     *features = made;
-    *seconds_left = sound.n > options->n_samples ? (double)(sound.n - options->n_samples) / (double)sound.rate : 0;
+    *n_windows = n;
     return SC_OK;
 }

@@ -11,9 +11,9 @@
  * SC_UNSUPPORTED for a way of its own (another feature_extractor_type, do_normalize, dither); all name file and field. */
 enum sc_status sc_features_read(const char *folder, struct sc_arena *arena, struct sc_mel_options *options);
 
-/* The spectrogram [n_mels, frames] of a .wav file, in the arena. *seconds_left: of the sound, beyond what is read. Fails as
- * sc_wav_read does, and with SC_BAD_INPUT for sound of another rate than the model wants. */
+/* The spectrograms [n_mels, frames] of a .wav file of any rate, one behind the other in the arena: each of n_samples of it,
+ * without overlap, as if they were a file; silence follows the last. Fails as sc_wav_read and sc_resample do. */
 enum sc_status sc_features_make(const struct sc_mel_options *options, const char *path, struct sc_arena *arena,
-    float **features, double *seconds_left);
+    float **features, int64_t *n_windows);
 
 #endif

@@ -128,9 +128,46 @@ static enum sc_status find_word(
     return *id >= 0 ? SC_OK : sc_fail(SC_BAD_USAGE, "option '%s' is '%s', which the model does not know", option, word);
 }
 
+struct languages {
+    const struct reading *r;
+    struct sc_begin *begin;
+};
+
+static enum sc_status add_language(void *arg, const char *key, size_t key_bytes, const struct sc_json *value)
+{
+    const struct languages *to = arg;
+    struct sc_begin *begin = to->begin;
+    const char *name = sc_arena_printf(to->r->arena, "%.*s", (int)(key_bytes < 80 ? key_bytes : 80), key);
+    const int64_t id = sc_json_int(value, -1);
+    if (id < 0) {
+        return sc_fail(SC_BAD_MODEL, "'lang_to_id' has no token's id for '%.80s'", key);
+    }
+    begin->languages[begin->n_languages] = id;
+    begin->language_names[begin->n_languages++] = name;
+    return name ? SC_OK : SC_NO_MEMORY;
+}
+
+/* The model is to say which; until then the first stands in its place. */
+static enum sc_status read_languages(const struct reading *r, struct sc_begin *begin, int64_t *first)
+{
+    int file = 0;
+    const struct sc_json *table = find(r, "lang_to_id", &file);
+    const size_t n = sc_json_size(table);
+    struct languages to = {r, begin};
+    if (n == 0 || !sc_json_is_object(table)) {
+        return refuse(r, file, "lang_to_id", "an object of languages");
+    }
+    begin->languages = sc_arena_array(r->arena, n, sizeof *begin->languages);
+    begin->language_names = sc_arena_array(r->arena, n, sizeof *begin->language_names);
+    SC_TRY(begin->languages && begin->language_names ? SC_OK : SC_NO_MEMORY);
+    SC_TRY(sc_json_each(table, add_language, &to));
+    *first = begin->languages[0];
+    return SC_OK;
+}
+
 /* Language and task stand at 1 and 2 in models that know several, and the token that forbids timestamps is last. */
-static enum sc_status read_speech(
-    const struct reading *r, const struct sc_begin_wish *wish, int64_t forced[MOST_FORCED], int *n)
+static enum sc_status read_speech(const struct reading *r, const struct sc_begin_wish *wish, struct sc_begin *begin,
+    int64_t forced[MOST_FORCED], int *n)
 {
     int64_t no_timestamps = -1;
     int file = 0;
@@ -144,8 +181,10 @@ static enum sc_status read_speech(
         for (; *n < 2; ++*n) {
             forced[*n] = -1;
         }
-        if (wish->language || forced[0] < 0) {
-            SC_TRY(find_word(r, "lang_to_id", wish->language ? wish->language : "en", "--language", &forced[0]));
+        if (wish->language) {
+            SC_TRY(find_word(r, "lang_to_id", wish->language, "--language", &forced[0]));
+        } else if (forced[0] < 0) {
+            SC_TRY(read_languages(r, begin, &forced[0]));
         }
         if (wish->task || forced[1] < 0) {
             SC_TRY(find_word(r, "task_to_id", wish->task ? wish->task : "transcribe", "--task", &forced[1]));
@@ -177,7 +216,7 @@ static enum sc_status read_prompt(const struct reading *r, const struct sc_begin
     SC_TRY(read_id(r, "forced_bos_token_id", &first));
     SC_TRY(first >= 0 ? append(begin, first) : SC_OK);
     SC_TRY(read_forced(r, forced, &n));
-    SC_TRY(read_speech(r, wish, forced, &n));
+    SC_TRY(read_speech(r, wish, begin, forced, &n));
     for (int i = 0; i < n; i++) {
         if (forced[i] < 0) {
             return sc_fail(SC_BAD_MODEL, "'forced_decoder_ids' says nothing of position %d, but of a later one", i + 1);

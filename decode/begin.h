@@ -9,12 +9,15 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* What a user asks for, by the words of the model's vocabulary; NULL: what the files say. */
+/* What a user asks for, by the words of the model's vocabulary; NULL: what the files say or, of a language, leave to the
+ * model. */
 struct sc_begin_wish {
     const char *language; /* "en" */
     const char *task; /* "transcribe", "translate" */
     bool timestamps; /* the token that forbids them is left out */
 };
+
+enum { SC_BEGIN_LANGUAGE = 1 }; /* the place in the prompt */
 
 /* Zeros: there is no encoder. Ids are in the arena. */
 struct sc_begin {
@@ -24,6 +27,9 @@ struct sc_begin {
     int n_suppress;
     int64_t *begin_suppress; /* nor as the first */
     int n_begin_suppress;
+    int n_languages; /* to choose from by what is heard; 0: none, or it is said */
+    int64_t *languages; /* tokens */
+    const char **language_names; /* as the vocabulary has them */
     int64_t context; /* positions that the decoder was made for; 0: not said */
 };
 

@@ -28,6 +28,8 @@ struct sc_request {
     struct sc_sample_options sample;
     uint64_t key; /* draws are a function of sample.seed, key and position */
     const int64_t *forced; /* continue with these n_predict tokens, whatever is drawn; NULL: with what is drawn */
+    const int64_t *among; /* the only tokens that may come, whatever is suppressed */
+    int n_among; /* 0: any may */
     const int64_t *last; /* the token that stands at place n_predict, whatever is drawn; NULL: any */
     bool fresh; /* computes all of its prompt, also what another one has computed: for measuring */
     bool (*on_token)(void *arg, int64_t token); /* false stops; NULL: nothing */

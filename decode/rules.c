@@ -19,7 +19,19 @@ static bool is_short(const struct sc_request *request, int64_t n_text)
 
 bool sc_rules_ask(const struct sc_request *request, int64_t n_text)
 {
-    return penalises(&request->sample) || request->sample.no_repeat > 0 || is_short(request, n_text);
+    return request->n_among > 0 || penalises(&request->sample) || request->sample.no_repeat > 0 ||
+        is_short(request, n_text);
+}
+
+static void keep_among(const struct sc_request *request, int64_t n_vocabulary, float *row)
+{
+    for (int64_t v = 0; v < n_vocabulary; v++) {
+        bool may = false;
+        for (int a = 0; a < request->n_among; a++) {
+            may |= request->among[a] == v;
+        }
+        row[v] = may ? row[v] : -INFINITY;
+    }
 }
 
 static void forbid(int64_t token, int64_t n_vocabulary, float *row)
@@ -46,6 +58,9 @@ void sc_rules_apply(const struct sc_request *request, const int64_t *text, int64
     const struct sc_sample_options *sample = &request->sample;
     if (penalises(sample) && seen) {
         sc_sample_penalise(sample->penalty, seen, n_vocabulary, row);
+    }
+    if (request->n_among > 0) {
+        keep_among(request, n_vocabulary, row);
     }
     if (sample->no_repeat > 0) {
         forbid_repeats(text, n_text, sample->no_repeat, n_vocabulary, row);

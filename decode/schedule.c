@@ -426,7 +426,7 @@ static enum sc_status draw_here(
         sc_rules_apply(request, lane->text, lane->n_text, lane->seen, decoder->n_vocabulary, decoder->row);
         row = decoder->row;
     }
-    row = sc_suppress(decoder, request->n_made == 0, row);
+    row = request->n_among > 0 ? row : sc_suppress(decoder, request->n_made == 0, row);
     return sc_sample(decoder->sampler, &request->sample, row, request->key, (uint64_t)end, token);
 }
 

@@ -33,6 +33,7 @@ struct sc_generator {
     struct sc_tokenizer_stream *stream;
     struct sc_reading reading; /* rank 0 */
     struct sc_given_text given;
+    struct sc_hearing hearing;
     struct sc_resume resume;
     int64_t *eos; /* [n_eos] */
     int n_eos;
@@ -83,7 +84,8 @@ static enum sc_status read_prompt(struct sc_generator *generator)
     }
     generator->given = (struct sc_given_text){
         .text = text ? text : "", .bytes = bytes, .audio = audio, .fresh = !generator->resume.load};
-    return sc_reading_request(&generator->reading, &generator->given, &generator->arena, &generator->request);
+    return sc_reading_request(
+        &generator->reading, &generator->given, &generator->arena, &generator->request, &generator->hearing);
 }
 
 /* A decoder behind an encoder has a context of its own, and its text is the likeliest one, token by token. */
@@ -186,6 +188,9 @@ static bool on_token(void *arg, int64_t token)
     struct sc_generator *generator = arg;
     const char *text;
     size_t bytes;
+    if (sc_hearing_token(&generator->hearing, token)) {
+        return !sc_interrupt_asked();
+    }
     if (sc_tokenizer_stream_push(generator->stream, token, &text, &bytes) == SC_OK) {
         print_text(generator, text, bytes);
     }
@@ -196,11 +201,15 @@ static enum sc_status run_one(struct sc_generator *generator, struct sc_schedule
 {
     struct sc_request *request = &generator->request;
     SC_TRY(sc_resume_begin(&generator->resume, generator->decoder, schedule));
-    SC_TRY(sc_schedule_add(schedule, request));
-    while (!request->done) {
-        SC_TRY(sc_schedule_step(schedule));
-        SC_TRY(sc_resume_turn(&generator->resume, generator->decoder, schedule, request->n_made));
-    }
+    sc_hearing_begin(&generator->hearing, request);
+    do {
+        SC_TRY(sc_schedule_add(schedule, request));
+        while (!request->done) {
+            SC_TRY(sc_schedule_step(schedule));
+            const int64_t n_made = generator->hearing.n_made + request->n_made;
+            SC_TRY(sc_resume_turn(&generator->resume, generator->decoder, schedule, n_made));
+        }
+    } while (sc_hearing_goes_on(&generator->hearing, request));
     SC_TRY(sc_schedule_settle(schedule)); /* chunks that were under way behind one that failed */
     SC_TRY(request->stop == SC_STOP_ERROR ? sc_error_set(&request->error) : SC_OK);
     return sc_resume_end(&generator->resume, generator->decoder, schedule, request);

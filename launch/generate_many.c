@@ -16,6 +16,7 @@ struct line {
     const struct sc_prompt *prompt;
     struct sc_arena arena; /* its tokens, until they are printed */
     struct sc_request request;
+    struct sc_hearing hearing;
     int64_t *made;
     int64_t cap_made;
     bool ended;
@@ -42,7 +43,10 @@ static void fail_line(struct line *line, const struct sc_error *error)
 static bool on_token(void *arg, int64_t token)
 {
     struct line *line = arg;
-    const int64_t n = line->request.n_made; /* this one counted */
+    if (sc_hearing_token(&line->hearing, token)) {
+        return true;
+    }
+    const int64_t n = line->hearing.n_made + line->request.n_made; /* this one counted */
     if (n > line->cap_made) {
         const int64_t cap = 2 * line->cap_made + 16;
         int64_t *grown = realloc(line->made, (size_t)cap * sizeof *grown);
@@ -101,6 +105,7 @@ static enum sc_status describe(struct line *line, int64_t index, struct sc_json 
     for (int64_t t = 0; t < request->n_made; t++) {
         SC_TRY(sc_json_add_int(tokens, NULL, line->made[t]));
     }
+    SC_TRY(line->hearing.language ? sc_json_add_text(object, "language", line->hearing.language) : SC_OK);
     SC_TRY(sc_json_add_text(object, "finish_reason", finish_reason(request->stop)));
     SC_TRY(sc_json_add_int(object, "prompt_tokens", request->n_prompt));
     SC_TRY(sc_json_add_int(object, "shared_tokens", request->n_shared));
@@ -154,6 +159,13 @@ static enum sc_status print_ended(struct many *many)
 static void on_done(void *arg, struct sc_request *request)
 {
     struct line *line = arg;
+    if (sc_hearing_goes_on(&line->hearing, request)) {
+        if (sc_schedule_add(line->many->schedule, request) == SC_OK) {
+            return;
+        }
+        request->stop = SC_STOP_ERROR;
+        request->error = *sc_error_last();
+    }
     line->ended = true;
     line->many->n_ended++;
     if (request->stop == SC_STOP_ERROR) {
@@ -177,8 +189,13 @@ static enum sc_status encode(struct many *many, struct line *line)
         .on_token = on_token,
         .on_done = on_done,
         .arg = line};
-    SC_TRY(sc_reading_request(many->of->reading, &given, &line->arena, &line->request));
+    sc_world_away(many->of->app->world, true); /* hours of sound take their time */
+    const enum sc_status status =
+        sc_reading_request(many->of->reading, &given, &line->arena, &line->request, &line->hearing);
+    sc_world_away(many->of->app->world, false);
+    SC_TRY(status);
     sc_search_limit(many->of->search, many->of->usual_length, &line->request);
+    sc_hearing_begin(&line->hearing, &line->request);
     return sc_schedule_add(many->schedule, &line->request);
 }
 

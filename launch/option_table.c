@@ -53,7 +53,7 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "encoder and a decoder as Optimum writes them (T5, BART, Whisper): the encoder reads the prompt or, with "
         "--audio, "
         "a .wav\n"
-        "file, and the likeliest text is printed. The plan and, at "
+        "file, window by window, and the likeliest text is printed. The plan and, at "
         "the end,\n"
         "prompt and generation tokens/s with each stage's busy and waiting share go to stderr. With -f FILE.jsonl each "
         "line is a\n"
@@ -106,9 +106,9 @@ static const struct sc_option_row options[] = {
     {"file", "f", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
         "read the prompt from FILE; requests from a FILE.jsonl, a JSON object a line"},
     {"audio", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(GENERATE),
-        "sound for the encoder of a speech model, a .wav file"},
+        "sound for a speech model, a .wav file of any rate and length; -n counts for each window that the model reads"},
     {"language", NULL, NULL, SC_OPTION_TEXT, "NAME", NULL, 0, 0, BIT(GENERATE),
-        "the language of a speech model's text; else what its files say, or en"},
+        "the language of a speech model's text; else what its files say, or what the model hears"},
     {"task", NULL, NULL, SC_OPTION_TEXT, "NAME", NULL, 0, 0, BIT(GENERATE),
         "what a speech model does, transcribe or translate; else what its files say"},
     {"parallel", "np", NULL, SC_OPTION_INT, "N", "1", 1, 1024, BIT(GENERATE) | BIT(BENCH),

@@ -39,27 +39,32 @@ static enum sc_status read_text(const struct sc_reading *reading, const struct s
     return SC_OK;
 }
 
-static enum sc_status read_sound(
-    const struct sc_reading *reading, const char *path, struct sc_arena *arena, struct sc_source *source)
+/* Windows, and a prompt that is the text's alone: the language may have to be found. */
+static enum sc_status read_sound(const struct sc_reading *reading, const char *path, struct sc_arena *arena,
+    struct sc_request *request, struct sc_hearing *hearing)
 {
     const int64_t dims[2] = {reading->mel.n_mels, sc_mel_frames(&reading->mel)};
-    struct sc_tensor *tensor = sc_arena_alloc(arena, sizeof *tensor);
+    const size_t n_prompt = (size_t)reading->begin.n_prompt;
     float *features;
-    double seconds_left;
-    SC_TRY(tensor ? SC_OK : SC_NO_MEMORY);
-    SC_TRY(sc_features_make(&reading->mel, path, arena, &features, &seconds_left));
-    if (seconds_left > 0) {
-        sc_log_write(reading->log, SC_LOG_WARN, "'%s' has %.1f seconds more than the model reads: they are left out",
-            path, seconds_left);
+    *hearing = (struct sc_hearing){.path = path, .begin = &reading->begin, .log = reading->log};
+    SC_TRY(sc_features_make(&reading->mel, path, arena, &features, &hearing->n_windows));
+    hearing->windows = sc_arena_array(arena, (size_t)hearing->n_windows, sizeof *hearing->windows);
+    hearing->prompt = sc_arena_array(arena, n_prompt, sizeof *hearing->prompt);
+    SC_TRY(hearing->windows && hearing->prompt ? SC_OK : SC_NO_MEMORY);
+    for (int64_t w = 0; w < hearing->n_windows; w++) {
+        sc_tensor_init(&hearing->windows[w], SC_F32, 2, dims);
+        hearing->windows[w].data = features + w * dims[0] * dims[1];
     }
-    sc_tensor_init(tensor, SC_F32, 2, dims);
-    tensor->data = features;
-    source->features = tensor;
+    for (size_t i = 0; i < n_prompt; i++) {
+        hearing->prompt[i] = reading->begin.prompt[i];
+    }
+    request->prompt = hearing->prompt;
+    request->source.features = &hearing->windows[0];
     return SC_OK;
 }
 
 enum sc_status sc_reading_request(const struct sc_reading *reading, const struct sc_given_text *given,
-    struct sc_arena *arena, struct sc_request *request)
+    struct sc_arena *arena, struct sc_request *request, struct sc_hearing *hearing)
 {
     if (given->audio && !reading->hears) {
         return sc_fail(SC_BAD_INPUT, "sound is given, and the model reads text");
@@ -73,7 +78,7 @@ enum sc_status sc_reading_request(const struct sc_reading *reading, const struct
     request->prompt = reading->begin.prompt;
     request->n_prompt = reading->begin.n_prompt;
     if (reading->hears) {
-        return given->audio ? read_sound(reading, given->audio, arena, &request->source)
+        return given->audio ? read_sound(reading, given->audio, arena, request, hearing)
                             : sc_fail(SC_BAD_USAGE, "the model reads sound: give --audio FILE.wav");
     }
     return read_text(reading, given, arena, &request->source.n, &request->source.ids);

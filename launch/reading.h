@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "decode/begin.h"
 #include "decode/request.h"
+#include "launch/hearing.h"
 #include "launch/options.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -25,7 +26,8 @@ struct sc_reading {
 enum sc_status sc_reading_open(
     const struct sc_model *model, const struct sc_options *options, struct sc_arena *arena, struct sc_reading *reading);
 
-/* Sets prompt and source of a request; what they point to is in the arena. text NULL: none was given; audio: a path.
+/* Sets prompt and source of a request, and of sound how it is heard; what they point to is in the arena. text NULL: none was
+ * given; audio: a path.
  * fresh: the text begins here, with the tokens that the tokenizer puts around one. */
 struct sc_given_text {
     const char *text;
@@ -34,6 +36,6 @@ struct sc_given_text {
     bool fresh;
 };
 enum sc_status sc_reading_request(const struct sc_reading *reading, const struct sc_given_text *given,
-    struct sc_arena *arena, struct sc_request *request);
+    struct sc_arena *arena, struct sc_request *request, struct sc_hearing *hearing);
 
 #endif

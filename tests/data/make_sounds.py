@@ -5,7 +5,8 @@
 usage: make_sounds.py        writes sounds/
 
 tone.wav is a rising tone with a second one that stops half-way, by 16 bits at 16 kHz; the others are the first 400 of its
-samples: u8, s24, s32, f32, f64, stereo (the second channel is silent) and extensible. mel_16.npy [16, 48] and mel_80.npy
+samples: u8, s24, s32, f32, f64, stereo (the second channel is silent) and extensible. rate_8000.wav
+and rate_22050.wav (two channels alike) are the whole tone, sampled so often. mel_16.npy [16, 48] and mel_80.npy
 [80, 100] are what Whisper's input is defined to be: framed and transformed by numpy's FFT, in double.
 """
 import pathlib
@@ -17,15 +18,15 @@ HERE = pathlib.Path(__file__).resolve().parent / "sounds"
 RATE = 16000
 
 
-def tone(n):
-    t = np.arange(n) / RATE
-    both = 0.5 * np.sin(2 * np.pi * (200 + 1500 * t) * t) + np.where(t < n / RATE / 2, 0.25 * np.sin(2 * np.pi * 3100 * t), 0)
+def tone(n, rate=RATE):
+    t = np.arange(n) / rate
+    both = 0.5 * np.sin(2 * np.pi * (200 + 1500 * t) * t) + np.where(t < n / rate / 2, 0.25 * np.sin(2 * np.pi * 3100 * t), 0)
     return np.round(both * 32000).astype(np.int16)
 
 
-def wav(coding, bits, channels, data, extensible=False):
+def wav(coding, bits, channels, data, extensible=False, rate=RATE):
     block = channels * bits // 8
-    head = struct.pack("<HHIIHH", 0xFFFE if extensible else coding, channels, RATE, RATE * block, block, bits)
+    head = struct.pack("<HHIIHH", 0xFFFE if extensible else coding, channels, rate, rate * block, block, bits)
     if extensible:
         head += struct.pack("<HHIH", 22, bits, 0, coding) + bytes.fromhex("000000001000800000aa00389b71")
     odd = struct.pack("<4sI3sx", b"LIST", 3, b"odd")  # a chunk of an odd length is followed by a byte
@@ -75,6 +76,10 @@ def main():
         "stereo": wav(1, 16, 2, np.stack([part, 0 * part], 1).astype(np.int16).tobytes()),
         "extensible": wav(1, 16, 1, part.astype(np.int16).tobytes(), extensible=True),
     }
+    for rate, channels in ((8000, 1), (22050, 2)):
+        same = tone(rate * len(sound) // RATE, rate).astype(np.int64)
+        data = np.stack([same] * channels, 1).astype(np.int16).tobytes()
+        files[f"rate_{rate}"] = wav(1, 16, channels, data, rate=rate)
     for name, content in files.items():
         (HERE / f"{name}.wav").write_bytes(content)
     np.save(HERE / "mel_16.npy", spectrogram(sound / 32768, 16, 7680))

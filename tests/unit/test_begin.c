@@ -80,6 +80,27 @@ static void language_task_and_no_timestamps_follow_the_start(void **state)
         NULL, &nothing, 2, (const int64_t[]){1, 3});
 }
 
+static void a_language_that_nobody_says_is_to_be_found(void **state)
+{
+    struct fixture f;
+    (void)state;
+    assert_ok(read_files(&f, SPEECH, NULL, &nothing));
+    assert_int_equal(f.begin.n_languages, 2);
+    assert_int_equal(f.begin.languages[1], 11);
+    assert_string_equal(f.begin.language_names[1], "<|fr|>");
+    assert_int_equal(f.begin.prompt[SC_BEGIN_LANGUAGE], 10);
+    sc_arena_release(&f.arena);
+    assert_ok(read_files(&f, SPEECH, NULL, &(const struct sc_begin_wish){.language = "fr"}));
+    assert_int_equal(f.begin.n_languages, 0);
+    sc_arena_release(&f.arena);
+    assert_ok(read_files(&f,
+        "{\"decoder_start_token_id\": 1, \"lang_to_id\": {\"<|en|>\": 10}, \"task_to_id\": {\"transcribe\": 20}, "
+        "\"forced_decoder_ids\": [[1, 10], [2, 20]]}",
+        NULL, &nothing));
+    assert_int_equal(f.begin.n_languages, 0);
+    sc_arena_release(&f.arena);
+}
+
 static void lists_and_numbers_are_read(void **state)
 {
     struct fixture f;
@@ -130,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_start_and_what_is_forced_begin_the_text),
         cmocka_unit_test(language_task_and_no_timestamps_follow_the_start),
-        cmocka_unit_test(lists_and_numbers_are_read), cmocka_unit_test(what_cannot_be_is_refused)};
+        cmocka_unit_test(a_language_that_nobody_says_is_to_be_found), cmocka_unit_test(lists_and_numbers_are_read),
+        cmocka_unit_test(what_cannot_be_is_refused)};
     return cmocka_run_group_tests_name("begin", tests, NULL, NULL);
 }

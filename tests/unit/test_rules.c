@@ -69,6 +69,15 @@ static void ids_that_the_model_does_not_have_are_passed_over(void **state)
     assert_int_equal(left_out(&request, text, 3), 0);
 }
 
+static void only_those_asked_for_may_come(void **state)
+{
+    (void)state;
+    const int64_t among[] = {3, 1, 70}, text[] = {0};
+    const struct sc_request request = {.among = among, .n_among = 3};
+    assert_true(sc_rules_ask(&request, 1));
+    assert_int_equal(left_out(&request, text, 1), 1356);
+}
+
 static void the_penalty_comes_first(void **state)
 {
     (void)state;
@@ -86,6 +95,7 @@ int main(void)
         cmocka_unit_test(runs_do_not_come_twice),
         cmocka_unit_test(short_texts_do_not_end),
         cmocka_unit_test(ids_that_the_model_does_not_have_are_passed_over),
+        cmocka_unit_test(only_those_asked_for_may_come),
         cmocka_unit_test(the_penalty_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

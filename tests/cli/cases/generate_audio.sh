@@ -14,6 +14,7 @@ for form in whisper whisper_apart; do
     stagecoach generate models/$form -f a.jsonl -n 20 2> /dev/null > made || true
     tokens < made > ids
     stagecoach launch -n 2 -- generate models/$form -f a.jsonl -n 20 --language fr --task translate 2> /dev/null | tokens >> ids
+    stagecoach generate models/$form -f a.jsonl -n 20 --language en 2> /dev/null | tokens >> ids
     cmp ids "$root/tests/exports/together/whisper/heard.txt"
 done
 python3 -c '

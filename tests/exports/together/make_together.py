@@ -124,15 +124,26 @@ def greedy(rows, forbidden, not_first):
 
 
 def hear(folder, models):
-    """The text of tone.wav: heard.txt has its ids for the default, and then French and translated."""
+    """The text of tone.wav: heard.txt has its ids in the language that is found, then French and translated, then English; long.txt the ids
+    of it three times over, window by window."""
     write(folder, "generation_config.json", SPEECH)
     write(folder, "preprocessor_config.json", EXTRACTOR)
-    mel = make_sounds.spectrogram(make_sounds.tone(6000) / 32768, 16, 7680)[None]
+    sound = make_sounds.tone(6000) / 32768
+    mel = make_sounds.spectrogram(sound, 16, 7680)[None]
     lines = []
-    for words in ([3, 5], [4, 6]):
+    found = 3 + int(models.rows(mel, [2], 1)[0, 3:5].argmax())
+    for words in ([found, 5], [4, 6], [3, 5]):
         rows = models.rows(mel, [2, *words, 7], 20, SPEECH["suppress_tokens"], SPEECH["begin_suppress_tokens"])
         lines.append(json.dumps(greedy(rows, SPEECH["suppress_tokens"], SPEECH["begin_suppress_tokens"])))
     (folder / "heard.txt").write_text("\n".join(lines) + "\n")
+    three, made = np.concatenate([sound] * 3), []
+    found = None
+    for at in range(0, len(three), 7680):
+        mel = make_sounds.spectrogram(three[at:at + 7680], 16, 7680)[None]
+        found = found or 3 + int(models.rows(mel, [2], 1)[0, 3:5].argmax())
+        rows = models.rows(mel, [2, found, 5, 7], 9, SPEECH["suppress_tokens"], SPEECH["begin_suppress_tokens"])
+        made += greedy(rows, SPEECH["suppress_tokens"], SPEECH["begin_suppress_tokens"])
+    (folder / "long.txt").write_text(json.dumps({"language": ["<|en|>", "<|fr|>"][found - 3], "tokens": made}) + "\n")
 
 
 def read(folder, models, config):
