@@ -205,7 +205,8 @@ enum sc_status sc_attention_settle_slopes(struct sc_attention_finder *f, int val
     const int lift = 4 - bias->rank;
     *settled = false;
     if (bias->kind != SC_SYMBOLIC_SLOPES || lift < 0 || lift > 3 || match->slopes ||
-        f->s->facts[match->q].type != SC_F32 || (bias->slope >= 0 && bias->slope + lift != 1) || !sc_attention_spreads(f, value)) {
+        f->s->facts[match->q].type != SC_F32 || (bias->slope >= 0 && bias->slope + lift != 1) ||
+        !sc_attention_spreads(f, value)) {
         return SC_OK;
     }
     for (int d = 0; d + 1 < bias->rank; d++) {
@@ -225,7 +226,6 @@ enum sc_status sc_attention_settle_slopes(struct sc_attention_finder *f, int val
     *settled = true;
     return SC_OK;
 }
-
 
 /* One number on either side of some distances, and none that a run might fail with. */
 static bool find_ends(struct recipe *r)

@@ -155,8 +155,8 @@ static struct sc_interval of_greater_or_equal(const struct sc_interval *const in
 static struct sc_interval of_equal(const struct sc_interval *const in[SC_INTERVAL_MOST])
 {
     const struct sc_interval *x = in[0], *y = in[1];
-    return decided(x->least == x->most && y->least == y->most && x->least == y->least,
-        x->most < y->least || x->least > y->most);
+    return decided(
+        x->least == x->most && y->least == y->most && x->least == y->least, x->most < y->least || x->least > y->most);
 }
 
 static struct sc_interval of_and(const struct sc_interval *const in[SC_INTERVAL_MOST])

@@ -66,7 +66,8 @@ bool sc_symbolic_looks_up(const struct sc_symbolics *s, const struct sc_node *no
 static enum sc_status look_up(struct sc_symbolics *s, const struct sc_node *node, struct sc_symbolic *out)
 {
     const struct sc_symbolic *at = &s->values[node->in[1]];
-    if (!sc_symbolic_is_function(at) || (at->kind == SC_SYMBOLIC_FUNCTION && at->slope >= 0) || out->rank != at->rank + 1) {
+    if (!sc_symbolic_is_function(at) || (at->kind == SC_SYMBOLIC_FUNCTION && at->slope >= 0) ||
+        out->rank != at->rank + 1) {
         return SC_OK;
     }
     const struct sc_symbolic like = {.kind = SC_SYMBOLIC_FUNCTION, .form = at->form, .slope = at->rank};

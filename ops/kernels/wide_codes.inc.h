@@ -49,7 +49,7 @@ struct WIDE_FN(walk) {
 };
 
 /* The first n columns of A that meet a chunk: all of them, or at the end of a row some. */
-SC_INLINE void WIDE_FN(add_chunk)(struct WIDE_FN(walk) *w, int64_t n, const int M, const int P)
+SC_INLINE void WIDE_FN(add_chunk)(struct WIDE_FN(walk) * w, int64_t n, const int M, const int P)
 {
     w16 lanes[SC_WIDE_PANELS];
 #pragma GCC unroll 4

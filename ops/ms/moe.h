@@ -36,6 +36,8 @@ struct sc_moe_params {
     int64_t block; /* QMoE: weights with one scale; 0: a column's */
     int64_t accuracy;
     bool zeros[SC_MOE_LAYERS]; /* QMoE: zero points are given */
+    bool floats; /* QMoE: weights are float8e4m3fn */
+    bool whole; /* QMoE: these or some of 3 bits, which no kernel of codes reads */
 };
 
 /* Those that both have. */

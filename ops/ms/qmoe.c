@@ -3,7 +3,7 @@
  * it. Everything else is f32, rounded once at the end. */
 #include <string.h>
 
-#include "ops/ms/moe.h"
+#include "ops/ms/qmoe_whole.h"
 #include "ops/quant/nbits.h"
 #include "ops/room.h"
 #include "ops/shape/shape.h"
@@ -46,9 +46,9 @@ static enum sc_status read_bits(const struct sc_graph *graph, const struct sc_no
     SC_TRY(sc_node_int(node, "expert_weight_bits", 4, &bits));
     for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
         SC_TRY(sc_node_int(node, own[layer], bits, &p->bits[layer]));
-        if (p->bits[layer] != 2 && p->bits[layer] != 4 && p->bits[layer] != 8) {
-            return sc_node_fail(graph, node, p->bits[layer] == 3 ? SC_UNSUPPORTED : SC_BAD_MODEL,
-                "experts of %lld bits, want 2, 4 or 8", (long long)p->bits[layer]);
+        if (p->bits[layer] != 2 && p->bits[layer] != 3 && p->bits[layer] != 4 && p->bits[layer] != 8) {
+            return sc_node_fail(
+                graph, node, SC_BAD_MODEL, "experts of %lld bits, want 2, 3, 4 or 8", (long long)p->bits[layer]);
         }
     }
     return SC_OK;
@@ -71,10 +71,7 @@ static enum sc_status params_qmoe(
     SC_TRY(sc_node_int(node, "accuracy_level", 0, &p->accuracy));
     SC_TRY(sc_node_int(node, "weights_prepacked", -1, &prepacked));
     SC_TRY(sc_node_text(node, "quant_type", "int", &quantised));
-    if (strcmp(quantised, "int") != 0) {
-        return sc_node_fail(graph, node, SC_UNSUPPORTED, "quant_type '%s' is not supported, only 'int'", quantised);
-    }
-    if (prepacked == 1) {
+    if (prepacked == 1 && strcmp(quantised, "int") == 0) {
         return sc_node_fail(graph, node, SC_UNSUPPORTED, "weights in the layout of another device");
     }
     p->block = p->block < 0 ? 0 : p->block;
@@ -82,7 +79,7 @@ static enum sc_status params_qmoe(
         return sc_node_fail(
             graph, node, SC_BAD_MODEL, "block_size is %lld, want a power of two from 16 on", (long long)p->block);
     }
-    return SC_OK;
+    return sc_qmoe_whole_params(graph, node, quantised, p);
 }
 
 /* Weights [experts, N, K * bits / 8]; scales and zero points by block, or by column. */
@@ -92,6 +89,9 @@ static enum sc_status check_layer(const struct sc_infer *infer, const struct sc_
     const struct sc_moe_ports *at = &kind.ports[layer];
     const struct sc_fact *scales = sc_infer_in(infer, at->scales);
     const int64_t bits = p->bits[layer], N = s->N[layer], K = s->K[layer];
+    if (p->floats) {
+        return sc_qmoe_whole_check(infer, &kind, s, layer);
+    }
     if (!s->has[layer] || !scales) {
         return s->has[layer] || scales ? sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "%s without %s",
                                              names[layer][s->has[layer] ? 0 : 1], names[layer][s->has[layer] ? 1 : 0])
@@ -122,7 +122,7 @@ static enum sc_status infer_qmoe(struct sc_infer *infer)
     static const char *const scales[] = {"fc1_global_scale", "fc2_global_scale", "fc1_act_scale", "fc2_act_scale",
         "fc1_act_block_scale", "fc2_act_block_scale"};
     struct sc_moe_sizes s;
-    for (int i = ROUTER_WEIGHTS + 1; i < N_IN; i++) {
+    for (int i = ROUTER_WEIGHTS + (p->floats ? 3 : 1); i < N_IN; i++) {
         if (sc_infer_in(infer, i)) {
             return sc_node_fail(
                 infer->graph, infer->node, SC_UNSUPPORTED, "%s is not supported", scales[i - ROUTER_WEIGHTS - 1]);
@@ -139,7 +139,8 @@ static enum sc_status infer_qmoe(struct sc_infer *infer)
 
 static enum sc_status prepare_qmoe(struct sc_prepare *prepare)
 {
-    return sc_moe_prepare(prepare, &kind);
+    const struct sc_moe_params *p = prepare->params;
+    return p->whole ? SC_OK : sc_moe_prepare(prepare, &kind);
 }
 
 /* The matrix of an expert by the inputs of its layer, of which those may be missing that are packed or not given. */
@@ -237,7 +238,11 @@ static struct job open_job(const struct sc_call *call)
     struct job job = {.call = call, .moe = sc_moe_open(call, &kind)};
     job.moe.weights = weights ? weights->data : NULL;
     job.moe.multiply = multiply;
-    for (int layer = 0; layer < SC_MOE_LAYERS; layer++) {
+    if (p->whole) {
+        job.moe.multiply = sc_qmoe_whole_multiply;
+        job.product_bytes = sc_qmoe_whole_scratch(&job.moe, sc_team_size(call->team));
+    }
+    for (int layer = 0; layer < SC_MOE_LAYERS && !p->whole; layer++) {
         if (job.moe.sizes.has[layer]) {
             const struct sc_nbits nbits = describe(&job, 0, layer);
             const size_t bytes =
@@ -258,7 +263,8 @@ static size_t scratch_qmoe(const struct sc_call *call)
 static void run_qmoe(const struct sc_call *call)
 {
     struct job job = open_job(call);
-    job.moe.arg = &job;
+    struct sc_qmoe_whole whole = {call, &kind, &job.moe};
+    job.moe.arg = job.moe.multiply == multiply ? (void *)&job : (void *)&whole;
     sc_moe_count_read(call, &job.moe.sizes, sc_moe_run(&job.moe, (char *)call->scratch + job.product_bytes));
 }
 

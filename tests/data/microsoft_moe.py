@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of MoE and QMoE for make_microsoft.py, and their rule in numpy, for what ONNX Runtime has on other devices alone:
 separate FC3, sparse mixing, gates before factors, weights that are not normalised (its QMoE always does)."""
+import ml_dtypes
 import numpy as np
 
 
@@ -9,15 +10,14 @@ def f32(random, *shape, scale=1.0):
 
 
 def pack(codes, bits):
-    """[..., n] codes as bytes, low bits first; n is padded with zeros."""
-    per = 8 // bits
-    codes = np.concatenate([codes, np.zeros((*codes.shape[:-1], -codes.shape[-1] % per), np.uint8)], -1)
-    codes = codes.reshape(*codes.shape[:-1], -1, per)
-    return (codes << (bits * np.arange(per))).sum(-1).astype(np.uint8)
+    """[..., n] codes as bytes, low bits first; the last one is padded with zeros."""
+    each = codes[..., None] >> np.arange(bits, dtype=np.uint8) & 1
+    return np.packbits(each.reshape(*codes.shape[:-1], -1), -1, "little")
 
 
 def unpack(data, bits, n):
-    return (data[..., None] >> (bits * np.arange(8 // bits)) & (1 << bits) - 1).reshape(*data.shape[:-1], -1)[..., :n]
+    each = np.unpackbits(data, -1, n * bits, "little").reshape(*data.shape[:-1], n, bits)
+    return (each.astype(int) << np.arange(bits)).sum(-1)
 
 
 def experts(random, N, K, count, bits, block, zeros, bias, kind):
@@ -25,6 +25,10 @@ def experts(random, N, K, count, bits, block, zeros, bias, kind):
     added = f32(random, count, N, scale=0.3).astype(kind) if bias else None
     if not bits:
         return f32(random, count, N, K, scale=K ** -0.5).astype(kind), None, added, None
+    if bits == "fp8":
+        codes = f32(random, count, N, K).astype(ml_dtypes.float8_e4m3fn)
+        shape = (count, -(-N // block), -(-K // block)) if block else (count,)
+        return codes, (random.uniform(0.5, 1.5, shape) * K ** -0.5).astype(kind if block else np.float32), added, None
     codes = random.integers(0, 1 << bits, (count, N, K), np.uint8)
     shape = (count, N, K // block) if block else (count, N)
     scales = random.uniform(0.5, 1.5, shape).astype(kind) * kind(2.0 / (1 << bits) * K ** -0.5)
@@ -50,7 +54,13 @@ def moe(random, op="MoE", rows=(5,), hidden=16, inter=24, count=4, k=2, bits=0, 
             inputs += [weights, scales, added]
         inputs += [fc1[3], fc2[3], third[3]]
         inputs += [random.uniform(0.1, 1, (n, count)).astype(kind)] if apart else []
-        attributes["expert_weight_bits"] = bits[0]
+        if bits[0] == "fp8":
+            attributes["quant_type"] = "fp8"
+        else:
+            attributes["expert_weight_bits"] = bits[0]
+        if bits[0] == "fp8" and not block:
+            inputs += [None] * (15 - len(inputs)) + [inputs[3], inputs[6]]
+            inputs[3] = inputs[6] = None
         if bits[1] != bits[0]:
             attributes["fc2_expert_weight_bits"] = bits[1]
         if block:
@@ -71,8 +81,14 @@ def layer(op, inputs, attributes, which):
         return None, None
     bias = get(at + (1 if op == "MoE" else 2))
     if op == "QMoE":
+        block = attributes.get("block_size", 0)
+        if attributes.get("quant_type") == "fp8":
+            scales = (inputs[at + 1] if block else inputs[15 + which][:, None, None]).astype(float)
+            if block:
+                scales = np.repeat(np.repeat(scales, block, 1), block, 2)[:, :weights.shape[1], :weights.shape[2]]
+            return weights.astype(float) * scales, 0 if bias is None else bias.astype(float)
         bits = attributes.get(f"fc{which + 1}_expert_weight_bits", attributes["expert_weight_bits"])
-        block, scales, points = attributes.get("block_size", 0), inputs[at + 1].astype(float), get(11 + which)
+        scales, points = inputs[at + 1].astype(float), get(11 + which)
         codes = unpack(weights, bits, weights.shape[-1] * 8 // bits).astype(float)
         if points is None:
             points = np.full(scales.shape, 1 << (bits - 1))
@@ -168,6 +184,12 @@ RULED = {
     "qmoe_weights": dict(op="QMoE", bits=4, normalize=0, k=2, activation="silu"),
     "qmoe_mixed_bits": dict(op="QMoE", bits=(4, 8, 4), activation="silu", fc3=True, block=16, hidden=32, inter=48, zeros=True),
     "qmoe_8_blocks": dict(op="QMoE", bits=8, block=16, hidden=32, inter=48, zeros=True, activation="silu"),
+    "qmoe_fp8": dict(op="QMoE", bits="fp8", hidden=20, inter=36, bias=True, activation="silu"),
+    "qmoe_fp8_blocks": dict(op="QMoE", bits="fp8", block=16, hidden=40, inter=70, activation="swiglu", fusion=1, rows=(2, 3)),
+    "qmoe_fp8_fc3": dict(op="QMoE", bits="fp8", block=128, hidden=140, inter=21, fc3=True, activation="silu"),
+    "qmoe_3": dict(op="QMoE", bits=3, block=32, hidden=64, inter=96, activation="swiglu", fusion=1, bias=True, weights_prepacked=0),
+    "qmoe_3_mixed": dict(op="QMoE", bits=(3, 4, 3), block=64, hidden=64, inter=128, activation="swiglu", fusion=1, zeros=True, weights_prepacked=0),
+    "half_qmoe_fp8": dict(op="QMoE", bits="fp8", block=32, hidden=40, inter=33, kind=np.float16, activation="silu"),
     "qmoe_2": dict(op="QMoE", bits=2, zeros=True, hidden=20, inter=36, activation="silu"),
     "qmoe_fc3": dict(op="QMoE", bits=8, fc3=True, bias=True, activation="silu", hidden=40, inter=21),
     "half_moe": dict(kind=np.float16, fc3=True, activation="silu", bias=True),
