@@ -24,6 +24,6 @@ stagecoach launch -n 3 -- generate models/whisper_apart -f l.jsonl -np 4 -t 1 2>
 grep -c "'long.wav': the language found is <|fr|>" err
 stagecoach generate models/whisper --audio long.wav -n 9 --ignore-eos 2> err
 grep language err
-grep -o "eval time.*tokens " err | sed 's/ = .*\// =/' # of the first window, and of all
+sed -nE 's,.*eval time =.*/ *([0-9]+) tokens.*,\1 tokens,p' err # of the first window, and of all
 stagecoach generate models/whisper --audio long.wav -n 9 --ignore-eos --language fr 2> err
 grep -c language err || true
