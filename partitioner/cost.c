@@ -149,6 +149,11 @@ static enum sc_status body_bytes(const struct sc_node *node, struct sc_arena *ar
     return SC_OK;
 }
 
+static double seconds_of(const struct sc_rates *rates, double operations, double bytes)
+{
+    return fmax(operations / rates->flops, bytes / rates->bytes_per_second);
+}
+
 static enum sc_status node_cost(const struct view *view, const struct sc_rates *rates, const struct sc_kernels *kernels,
     struct sc_arena *arena, struct sc_node_cost *result)
 {
@@ -166,8 +171,8 @@ static enum sc_status node_cost(const struct view *view, const struct sc_rates *
         result->output_bytes += view->infer.out[o] ? sc_fact_bytes(view->infer.out[o]) : 0;
     }
     result->operations = cost.operations;
-    result->seconds =
-        fmax(cost.operations / rates->flops, (cost.read_bytes + cost.written_bytes) / rates->bytes_per_second);
+    result->moved_bytes = cost.read_bytes + cost.written_bytes;
+    result->seconds = seconds_of(rates, result->operations, result->moved_bytes);
     return SC_OK;
 }
 
@@ -284,8 +289,10 @@ static enum sc_status build_nodes(
         SC_TRY(sc_node_cost(b->graph, &b->graph->nodes[node_of[i]], facts, &b->options->rates, NULL, &cost));
         const int64_t state = b->options->state_bytes ? b->options->state_bytes[node_of[i]] : 0;
         const double often = b->options->often ? b->options->often[node_of[i]] : 1;
+        const double spared = b->options->spared_bytes ? b->options->spared_bytes[node_of[i]] : 0;
+        const double seconds = seconds_of(&b->options->rates, cost.operations, cost.moved_bytes - spared);
         const int64_t output_bytes = (int64_t)((double)cost.output_bytes * often);
-        nodes[i] = (struct sc_cut_node){cost.seconds * often, cost.body_weight_bytes + state, output_bytes, -1};
+        nodes[i] = (struct sc_cut_node){seconds * often, cost.body_weight_bytes + state, output_bytes, -1};
     }
     return join_nodes(b->graph, b->options->groups, b->n, node_of, b->arena, nodes);
 }

@@ -27,6 +27,7 @@ int64_t sc_fact_bytes(const struct sc_fact *fact);
 
 struct sc_node_cost {
     double operations; /* of arithmetic */
+    double moved_bytes; /* that it reads and writes */
     double seconds; /* max(operations / flops, bytes / bytes_per_second) */
     int64_t output_bytes; /* of all its outputs */
     int64_t body_weight_bytes; /* weights of its bodies, which no other node reads */
@@ -42,6 +43,7 @@ struct sc_cost_options {
     struct sc_rates rates;
     const int *groups; /* per node of the graph, -1: free; NULL: none */
     const int64_t *state_bytes; /* per node of the graph: what it keeps for the run; NULL: none */
+    const double *spared_bytes; /* per node of the graph: moved bytes that are none, as caches hold fewer; NULL: none */
     const double *often; /* per node of the graph: how many times it runs a microbatch; NULL: once */
     const bool *is_state; /* per value: kept by its stage, no activation; NULL: none */
 };

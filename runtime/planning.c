@@ -7,6 +7,7 @@
 #include "exec/infer.h"
 #include "partitioner/reads.h"
 #include "runtime/part.h"
+#include "tensor/page.h"
 
 enum { PLANNED_STEPS = 64 }; /* of a text behind an encoder */
 
@@ -155,6 +156,26 @@ static enum sc_status group_states(const struct sc_graph *graph, const struct sc
     return SC_OK;
 }
 
+/* Operators count what they read of a past in the model's type: what pages of another format have less of it. */
+static enum sc_status find_spared(const struct sc_graph *graph, const struct sc_planning *planning,
+    const struct sc_fact *facts, struct sc_arena *arena, double **spared)
+{
+    *spared = sc_arena_array(arena, (size_t)graph->n_nodes + 1, sizeof **spared);
+    if (!*spared) {
+        return SC_NO_MEMORY;
+    }
+    for (int p = 0; p < planning->n_pairs; p++) {
+        const struct sc_state_pair *pair = &planning->pairs[p];
+        const int home = graph->values[pair->out].producer;
+        if (pair->kind == SC_STATE_PAGED && home >= 0 && facts[pair->in].kind == SC_KIND_STATE) {
+            const int64_t plain = sc_page_row_bytes(SC_PAGE_AS_TYPE, pair->type, pair->width);
+            const int64_t kept = sc_page_row_bytes(pair->format, pair->type, pair->width);
+            (*spared)[home] += (double)(pair->heads * facts[pair->in].dims[2]) * (double)(plain - kept);
+        }
+    }
+    return SC_OK;
+}
+
 /* Of nodes that only constant states need: once for a text, of which most microbatches are steps. */
 static enum sc_status find_often(
     const struct sc_graph *graph, const struct sc_planning *planning, struct sc_arena *arena, double **often)
@@ -182,9 +203,10 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     struct sc_partition_options options = sc_partition_options_default(planning->n_ranks);
     int *groups;
     int64_t *state_bytes;
-    double *often;
+    double *often, *spared;
     SC_TRY(find_often(graph, planning, arena, &often));
     SC_TRY(plan_facts(graph, planning, arena, facts));
+    SC_TRY(find_spared(graph, planning, *facts, arena, &spared));
     SC_TRY(group_states(graph, planning, arena, &groups, &state_bytes));
     options.n_stages = planning->n_stages;
     options.exact = planning->n_stages > 0;
@@ -196,6 +218,7 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     options.costs.state_bytes = state_bytes;
     options.costs.is_state = is_state;
     options.costs.often = often;
+    options.costs.spared_bytes = spared;
     options.kernels = planning->kernels;
     if (planning->plan_path && planning->random) {
         return sc_fail(SC_BAD_USAGE, "options '--plan' and '--random-plan' exclude each other");

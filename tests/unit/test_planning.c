@@ -180,6 +180,26 @@ static void a_long_past_costs_what_reading_it_takes(void **state)
     close_fixture(&f);
 }
 
+/* A row of 32 numbers has 36 bytes as q8_0, and 64 as f16. */
+static void a_past_in_fewer_bits_costs_less(void **state)
+{
+    (void)state;
+    static const struct sc_cache_formats formats[] = {{SC_PAGE_Q8_0, SC_PAGE_Q8_0}, {SC_PAGE_F16, SC_PAGE_F32}};
+    static const double row_bytes[] = {36 + 36, 64 + 128};
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        open_fixture(&f, SHAKESPEARE, 1);
+        assert_ok(sc_pairs_set_formats(f.pairs, f.planning.n_pairs, &formats[i]));
+        f.planning.context = 100000;
+        const double more = whole_seconds(&f, 90000) - whole_seconds(&f, 10000);
+        const double wanted = 6 * 80000.0 * 3 * row_bytes[i] / sc_rates_default().bytes_per_second;
+        if (fabs(more / wanted - 1) > 1e-6) {
+            fail_msg("%g s for 80000 positions, want %g", more, wanted);
+        }
+        close_fixture(&f);
+    }
+}
+
 /* The logits weigh as much as some layers, until their caches weigh more: then it is these that are shared out. */
 static void a_long_past_is_shared_out(void **state)
 {
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_branch_that_reads_a_state_stays_with_its_maker),
         cmocka_unit_test(caches_count_for_the_stage_that_keeps_them),
         cmocka_unit_test(a_long_past_costs_what_reading_it_takes),
+        cmocka_unit_test(a_past_in_fewer_bits_costs_less),
         cmocka_unit_test(a_long_past_is_shared_out),
         cmocka_unit_test(facts_are_known_for_every_value),
         cmocka_unit_test(a_plan_that_is_not_there_is_named),
