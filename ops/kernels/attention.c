@@ -6,9 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#ifdef __SSE__
-#include <immintrin.h>
-#endif
 
 #include "ops/kernels/attention_rows.h"
 #include "tensor/page.h"
@@ -97,12 +94,19 @@ struct elements {
     enum sc_type type;
     const void *data;
     int64_t at, stride;
+    const struct sc_cache_codes *codes; /* of a row of a head; NULL: numbers */
+    int64_t head;
 };
 
 /* n elements as f32. raw: room for n words. */
 static void load_row(const struct job *job, const struct elements *elements, int64_t n, uint16_t *raw, float *to)
 {
     const int64_t stride = elements->stride;
+    if (elements->codes) {
+        sc_codes_widen(
+            job->kernels, elements->codes, elements->head, (const uint8_t *)elements->data + elements->at, to);
+        return;
+    }
     if (elements->type == SC_F32) {
         const float *from = (const float *)elements->data + elements->at;
         for (int64_t i = 0; i < n; i++) {
@@ -132,47 +136,6 @@ static void store_row(const struct job *job, const float *from, void *data, int6
     default:
         job->kernels->f32_to_bf16(from, (uint16_t *)data + at, n);
         break;
-    }
-}
-
-/* Turns 4 x 4 numbers. */
-static void turn_four(const float *from, int64_t row_stride, float *to)
-{
-#ifdef __SSE__
-    __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + row_stride);
-    __m128 c = _mm_loadu_ps(from + 2 * row_stride), d = _mm_loadu_ps(from + 3 * row_stride);
-    _MM_TRANSPOSE4_PS(a, b, c, d);
-    _mm_storeu_ps(to, a);
-    _mm_storeu_ps(to + BLOCK, b);
-    _mm_storeu_ps(to + 2 * BLOCK, c);
-    _mm_storeu_ps(to + 3 * BLOCK, d);
-#else
-    for (int i = 0; i < 16; i++) {
-        to[i / 4 * BLOCK + i % 4] = from[i % 4 * row_stride + i / 4];
-    }
-#endif
-}
-
-/* to[d][j] = from[j][d] for n of the 64 columns, zeros in the others. Sixteen d at a time stay in the first cache. */
-static void turn_block(
-    const float *from, int64_t row_stride, int64_t column_stride, int64_t n, int64_t width, float *to)
-{
-    for (int64_t d0 = 0; d0 < width; d0 += 16) {
-        const int64_t end = min64(width, d0 + 16);
-        int64_t j = 0;
-        for (; column_stride == 1 && end - d0 == 16 && j + 4 <= n; j += 4) {
-            for (int64_t d = d0; d < end; d += 4) {
-                turn_four(from + j * row_stride + d, row_stride, to + d * BLOCK + j);
-            }
-        }
-        for (; j < n; j++) {
-            for (int64_t d = d0; d < end; d++) {
-                to[d * BLOCK + j] = from[j * row_stride + d * column_stride];
-            }
-        }
-        for (int64_t d = d0; n < BLOCK && d < end; d++) {
-            memset(to + d * BLOCK + n, 0, (size_t)(BLOCK - n) * sizeof(float));
-        }
     }
 }
 
@@ -224,24 +187,17 @@ static struct block key_block(const struct job *job, const struct part *p, int64
 {
     const struct sc_attention *a = job->attention;
     const struct sc_state_view *view = p->keys;
-    const enum sc_type type = sc_page_type(view->format, a->type);
+    const enum sc_type type = a->k_codes ? a->k_codes->type : sc_page_type(view->format, a->type);
     const int64_t at = p->kv_head * view->head_stride, n = min64(BLOCK, view->length - key);
     const void *page = view->pages[key / BLOCK];
     const bool ready = view->row_stride == 1 && view->column_stride == BLOCK;
     if (a->k_codes && ready) {
         sc_codes_widen_page(job->kernels, a->k_codes, p->kv_head, (const uint8_t *)page + at, p->k);
-    } else if (a->k_codes) {
-        for (int64_t j = 0; j < n; j++) {
-            const uint8_t *row = (const uint8_t *)page + at + j * view->row_stride;
-            sc_codes_widen(job->kernels, a->k_codes->type, a->k_codes->scales + p->kv_head * a->qk_width, a->qk_width,
-                row, p->wide + j * a->qk_width);
-        }
-        turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
     } else if (type == SC_F32 && ready) {
         return floats(job, (const float *)page + at, BLOCK);
     } else if (type == SC_F32) {
-        turn_block((const float *)page + at, view->row_stride, view->column_stride, n, a->qk_width, p->k);
-    } else if (type == SC_I8) {
+        sc_attention_turn((const float *)page + at, view->row_stride, view->column_stride, n, a->qk_width, p->k);
+    } else if (type == SC_I8 && !a->k_codes) {
         key_codes(job, p, (const uint8_t *)page + at);
     } else if (ready && p->n_rows <= FEW_ROWS) {
         return words(job, type, (const uint16_t *)page + at, BLOCK);
@@ -249,10 +205,11 @@ static struct block key_block(const struct job *job, const struct part *p, int64
         widen(job->kernels, type, (const uint16_t *)page + at, p->k, BLOCK * a->qk_width);
     } else {
         for (int64_t j = 0; j < n; j++) {
-            const struct elements key_row = {type, page, at + j * view->row_stride, view->column_stride};
+            const struct elements key_row = {
+                type, page, at + j * view->row_stride, view->column_stride, a->k_codes, p->kv_head};
             load_row(job, &key_row, a->qk_width, p->raw, p->wide + j * a->qk_width);
         }
-        turn_block(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
+        sc_attention_turn(p->wide, a->qk_width, 1, n, a->qk_width, p->k);
     }
     return floats(job, p->k, BLOCK);
 }
@@ -275,14 +232,11 @@ static struct block value_rows(const struct job *job, const struct part *p, int6
     }
     for (int64_t j = 0; j < n; j++) {
         float *to = p->v + j * stride;
-        if (a->v_codes) {
-            const uint8_t *row = (const uint8_t *)page + at + j * view->row_stride;
-            sc_codes_widen(
-                job->kernels, a->v_codes->type, a->v_codes->scales + p->kv_head * a->v_width, a->v_width, row, to);
-        } else if (type == SC_I8) {
+        if (type == SC_I8 && !a->v_codes) {
             value_codes(job, p, (const uint8_t *)page + head, key % BLOCK + j, to);
         } else {
-            const struct elements value_row = {type, page, at + j * view->row_stride, view->column_stride};
+            const struct elements value_row = {
+                type, page, at + j * view->row_stride, view->column_stride, a->v_codes, p->kv_head};
             load_row(job, &value_row, a->v_width, p->raw, to);
         }
         memset(to + a->v_width, 0, (size_t)(stride - a->v_width) * sizeof(float));
@@ -340,7 +294,7 @@ static void add_distances(const struct job *job, const struct part *p, int64_t h
         const bool inside =
             at >= 0 && at < last; /* else one number serves all that are left, or that come before the first */
         const int64_t here = at < 0 ? min64(n, -at) : inside ? min64(n, last - at) : n;
-        const struct elements numbers = {a->type, a->distances, first + min64(max64(at, 0), last), 1};
+        const struct elements numbers = {a->type, a->distances, first + min64(max64(at, 0), last), 1, NULL, 0};
         load_row(job, &numbers, inside ? here : 1, p->raw, p->row);
         job->kernels->binary[SC_BINARY_add](s, 1, p->row, inside, s, here);
         at += here;
@@ -380,7 +334,7 @@ static void add_bias(const struct job *job, const struct part *p, const struct r
         }
         return;
     }
-    load_row(job, &(struct elements){a->type, a->bias, at, stride}, n, p->raw, p->row);
+    load_row(job, &(struct elements){a->type, a->bias, at, stride, NULL, 0}, n, p->raw, p->row);
     job->kernels->binary[SC_BINARY_add](s, 1, p->row, 1, s, n);
 }
 
@@ -437,7 +391,7 @@ static void all_scores(const struct job *job, const struct part *p)
     for (int64_t r = 0; r < p->n_rows; r++) {
         const struct row row = row_of(job, p, r);
         const struct elements query = {
-            a->type, a->q, sc_attention_at(a->q_strides, p->batch, row.head, row.query), a->q_strides[3]};
+            a->type, a->q, sc_attention_at(a->q_strides, p->batch, row.head, row.query), a->q_strides[3], NULL, 0};
         load_row(job, &query, a->qk_width, p->raw, p->q + r * a->qk_width);
     }
     for (int64_t key = p->from; key < p->to; key += BLOCK) {

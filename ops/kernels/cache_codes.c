@@ -45,8 +45,11 @@ static void scale(const struct sc_kernels *kernels, enum sc_type type, const flo
 }
 
 void sc_codes_widen(
-    const struct sc_kernels *kernels, enum sc_type type, const float *scales, int64_t n, const uint8_t *from, float *to)
+    const struct sc_kernels *kernels, const struct sc_cache_codes *codes, int64_t head, const uint8_t *from, float *to)
 {
+    const enum sc_type type = codes->type;
+    const int64_t n = codes->width;
+    const float *scales = codes->scales + head * n;
     for (int64_t done = 0; done < n; done += RUN) {
         const int64_t now = n - done < RUN ? n - done : RUN;
         int8_t whole[RUN];

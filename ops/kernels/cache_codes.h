@@ -22,8 +22,10 @@ static inline int64_t sc_codes_bytes(enum sc_type type, int64_t n)
 
 /* n numbers of columns that are neighbours, from an even one on, with their scales; a scale of 0 codes as 1 does. */
 void sc_codes_narrow(enum sc_type type, const float *scales, int64_t n, const float *x, uint8_t *to);
-void sc_codes_widen(const struct sc_kernels *kernels, enum sc_type type, const float *scales, int64_t n,
-    const uint8_t *from, float *to);
+
+/* A row of a head. */
+void sc_codes_widen(
+    const struct sc_kernels *kernels, const struct sc_cache_codes *codes, int64_t head, const uint8_t *from, float *to);
 
 /* A head's part of a page of keys, [bytes of a row][64 positions], as floats [width][64]. */
 void sc_codes_widen_page(

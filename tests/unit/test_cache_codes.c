@@ -51,7 +51,7 @@ static void rows_and_pages_stand_for_the_same_numbers(void **state)
             const struct sc_cache_codes codes = {.type = types[t], .width = WIDTH, .scales = scales};
             sc_codes_widen_page(kernels, &codes, 1, turned[0], page);
             for (int j = 0; j < SC_PAGE_ROWS; j++) {
-                sc_codes_widen(kernels, types[t], scales + WIDTH, WIDTH, bytes[j], row);
+                sc_codes_widen(kernels, &codes, 1, bytes[j], row);
                 for (int d = 0; d < WIDTH; d++) {
                     const int whole = types[t] == SC_U8 ? (bytes[j][d / 2] >> 4 * (d % 2) & 15) - 8 : bytes[j][d];
                     expected[d] = (float)whole * scales[WIDTH + d];
