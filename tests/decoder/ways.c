@@ -28,11 +28,12 @@ void sc_test_bits(const struct sc_subject *subject, const struct sc_reference *r
             .n_ranks = stages[s], .n_stages = stages[s], .n_threads = 1 + s % 2, .chunk = chunks[s % 3], .n_slots = 5};
     }
     for (int seed = 0; seed < 24; seed++) {
+        const bool company = seed / 2 % 2;
         configs[n++] = (struct sc_run_config){.n_ranks = 1 + seed % 4,
             .n_stages = 1 + seed % 6,
             .n_threads = 1 + seed % 2,
-            .chunk = chunks[seed % 3],
-            .n_slots = seed / 2 % 2 ? 5 : 1,
+            .chunk = company ? chunks[1 + seed / 4 % 2] : chunks[seed % 3],
+            .n_slots = company ? 5 : 1,
             .random = true,
             .seed = (uint64_t)seed};
     }
