@@ -28,7 +28,11 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "stagecoach plan examples/shakespeare -pp 2 -o plan.json --html plan.html\n"},
     [SC_COMMAND_RUN] = {"run", "MODEL", 1, 1, true, false, "run a model once on given inputs",
         "Runs MODEL once on the tensors of -i, and prints name, type and dims of each output. With -o the outputs are "
-        "written to a\nfolder: all of them or, when anything fails, none.\n",
+        "written to a\nfolder: all of them or, when anything fails, none. A stream goes chunk by chunk: what an "
+        "output's file holds is "
+        "given to the\nnext run as the input that goes on from it (silero-vad: -i input=chunk.npy -i "
+        "state=out/stateN.npy -i "
+        "sr=sr.npy).\n",
         "stagecoach run model.onnx -i x=x.npy -o out\n"
         "stagecoach launch -n 2 -- run model.onnx --random 1 -d batch=4 -o out --format pb\n"},
     [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false,
