@@ -80,7 +80,7 @@ class Stagecoach:
         self.args, self.folder = args, folder
 
     def bench(self, prompt_size, tokens, tries):
-        """The test's tokens/s, and the seconds of the processor that the process took."""
+        """Tokens/s of the prompt or of the tokens, and the seconds of the processor that the process took."""
         command = [self.args.stagecoach, "bench", self.folder, "-t", str(self.args.threads), "-p", str(prompt_size), "-n",
                    str(tokens), "-r", str(tries), "-o", "json"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -88,7 +88,8 @@ class Stagecoach:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if out.returncode:
             sys.exit(f"{' '.join(map(str, command))}: {out.stderr}")
-        row = json.loads(out.stdout[out.stdout.index("["):])[-1]
+        rows = json.loads(out.stdout[out.stdout.index("["):])
+        row = next(row for row in rows if row["test"] == (f"tg{tokens}" if tokens else f"pp{prompt_size}"))
         return row["mean"], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def measure(self, clock):
