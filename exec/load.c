@@ -8,6 +8,7 @@
 #include "exec/step.h"
 
 #define MOST_PACKED 32 /* inputs that a step may pack */
+#define PACKED_ALIGN 64
 #define MUCH_BYTES (1 << 20) /* less is read or packed in a moment */
 #define HUGE_FROM_BYTES (2 << 20) /* of packed weights, which are read over and over: a page of x86 that is huge */
 
@@ -130,6 +131,11 @@ static enum sc_status load_weight(struct sc_program *program, int s, struct sc_t
     return SC_OK;
 }
 
+static size_t round_up(size_t bytes) /* what packed weights are aligned to */
+{
+    return (bytes + PACKED_ALIGN - 1) / PACKED_ALIGN * PACKED_ALIGN;
+}
+
 struct packing {
     const struct sc_op *op;
     const struct sc_pack *pack;
@@ -192,15 +198,29 @@ static enum sc_status pack_input(struct sc_program *program, struct sc_step *ste
     return status;
 }
 
-static enum sc_status pack_step(struct sc_program *program, struct sc_step *step, struct sc_team *team)
+/* They lie in one block: a matrix that is no larger than a huge page has none of its own. */
+static enum sc_status place_packed(struct sc_program *program, struct sc_step **steps, size_t n)
 {
-    step->packed = sc_arena_alloc(&program->weights, step->packed_bytes);
-    if (!step->packed) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += round_up(steps[i]->packed_bytes);
+    }
+    char *at = n > 0 ? sc_arena_alloc(&program->weights, bytes) : NULL;
+    if (n > 0 && !at) {
         return SC_NO_MEMORY;
     }
-    if (step->packed_bytes >= HUGE_FROM_BYTES) {
-        sc_memory_prefer_huge(step->packed, step->packed_bytes);
+    if (bytes >= HUGE_FROM_BYTES) {
+        sc_memory_prefer_huge(at, bytes);
     }
+    for (size_t i = 0; i < n; i++) {
+        steps[i]->packed = at;
+        at += round_up(steps[i]->packed_bytes);
+    }
+    return SC_OK;
+}
+
+static enum sc_status pack_step(struct sc_program *program, struct sc_step *step, struct sc_team *team)
+{
     program->own_bytes += (int64_t)step->packed_bytes;
     for (int i = 0; i < step->n_in; i++) {
         if (i < MOST_PACKED && step->packed_inputs >> i & 1) {
@@ -236,6 +256,7 @@ static enum sc_status pack_steps(struct sc_program *program, struct sc_team *tea
     if (n > 0) {
         qsort(packing, n, sizeof(struct sc_step *), larger_first);
     }
+    status = status == SC_OK ? place_packed(program, packing, n) : status;
     for (size_t i = 0; i < n && status == SC_OK; i++) {
         status = pack_step(program, packing[i], team);
         sc_team_make_progress(team);
