@@ -121,6 +121,8 @@ struct child {
     int status;
     int last_words; /* where ranks tell their exit codes (last_word.h) */
     bool asks; /* the ranks take SIGUSR1 as a question to stop, which was not asked yet */
+    bool asked;
+    int handed_on; /* a signal that was to end the job; 0: none was */
     int given_up; /* the exit code to give in place of its own, unless a rank told one; 0: it may end by itself */
 };
 
@@ -215,7 +217,10 @@ static int exit_code_of(struct child *child)
         return told ? told : child->given_up;
     }
     if (WIFEXITED(child->status)) {
-        return WEXITSTATUS(child->status);
+        const int code = WEXITSTATUS(child->status);
+        return code == 1 && child->handed_on        ? 128 + child->handed_on
+            : child->asked && code == 128 + SIGUSR1 ? 128 + SIGINT /* asked before it listened */
+                                                    : code;
     }
     fprintf(stderr, "stagecoach: mpirun was killed by signal %d\n", WTERMSIG(child->status));
     return 128 + WTERMSIG(child->status);
@@ -250,7 +255,7 @@ static enum sc_status find_kind(const char *mpirun, enum sc_mpirun_kind *kind)
 
 /* The first Ctrl-C asks the ranks of a command that can stop with what there is: SIGUSR1 is what mpirun passes on without
  * ending the job itself. */
-static void hand_on(const sigset_t *signals, struct child *child)
+static void hand_on(const sigset_t *signals, struct child *child, struct sc_mpirun_output *output)
 {
     const struct timespec now = {0};
     int number;
@@ -258,6 +263,8 @@ static void hand_on(const sigset_t *signals, struct child *child)
         const bool asks = number == SIGINT && child->asks;
         (void)kill(child->pid, asks ? SIGUSR1 : number);
         child->asks = child->asks && !asks;
+        child->asked = output->asked = child->asked || asks;
+        child->handed_on = asks || number == SIGUSR1 || number == SIGUSR2 ? child->handed_on : number;
     }
 }
 
@@ -318,7 +325,7 @@ static enum sc_status pass_output(struct child *child, const sigset_t *signals)
         size_t bytes;
         const int n_ready = poll(ready, 2, ended ? 0 : 100);
         const bool failed = n_ready < 0 && errno != EINTR;
-        hand_on(signals, child);
+        hand_on(signals, child, &output);
         hurry(child, &output, &killed_ns);
         if (failed || (n_ready == 0 && ended)) {
             break; /* something that it left behind may hold the pipes open */

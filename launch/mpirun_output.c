@@ -3,6 +3,7 @@
 #include "launch/mpirun_output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,6 +54,12 @@ static bool put_killed(struct sc_mpirun_output *output)
         sscanf(message, "process rank %d with PID %*d on node %127s exited on signal %d (%63[^)])", &rank, host,
             &signal, name) < 3) {
         return false;
+    }
+    if (output->asked && signal == SIGUSR1) {
+        static const char stopped[] = "stagecoach: stopped by a signal before the model was open\n";
+        put(output, stopped, sizeof stopped - 1);
+        output->killed_by = SIGINT;
+        return true;
     }
     const int n = snprintf(text, sizeof text, "stagecoach: rank %d on host '%s' was killed by signal %d%s%s%s\n", rank,
         host, signal, name[0] ? " (" : "", name, name[0] ? ")" : "");

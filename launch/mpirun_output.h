@@ -15,6 +15,7 @@
 struct sc_mpirun_output {
     int fd; /* where to */
     enum { SC_OUTPUT_LINE_START, SC_OUTPUT_IN_LINE, SC_OUTPUT_DASHES, SC_OUTPUT_BLOCK } state;
+    bool asked; /* the ranks were asked to stop by SIGUSR1, which ends those that do not listen yet */
     int killed_by; /* the signal that ended a rank; 0: none has been */
     bool bar; /* a rank's progress bar is on the screen */
     bool failed; /* mpirun has said that a rank ended with an error */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,6 +100,26 @@ static void killed_rank_is_named_in_one_line(void **state)
     comes_out("a\n" KILLED "b\n", "a\nstagecoach: rank 1 on host 'vm' was killed by signal 9 (Killed)\nb\n");
 }
 
+/* Ctrl-C, before the ranks listen to the signal that asks them. */
+static void a_rank_that_a_question_ended_was_stopped(void **state)
+{
+    (void)state;
+    static const char killed[] =
+        RULE "process rank 1 with PID 7 on node vm exited on signal 10 (User defined signal 1).\n" RULE;
+    static const char want[] = "stagecoach: stopped by a signal before the model was open\n";
+    int ends[2];
+    char got[256] = "";
+    assert_int_equal(pipe(ends), 0);
+    struct sc_mpirun_output output = {.fd = ends[1], .asked = true};
+    sc_mpirun_output_feed(&output, killed, sizeof killed - 1);
+    sc_mpirun_output_end(&output);
+    assert_int_equal(read(ends[0], got, sizeof got - 1), sizeof want - 1);
+    assert_string_equal(got, want);
+    assert_int_equal(output.killed_by, SIGINT);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void other_messages_of_mpirun_go_through(void **state)
 {
     (void)state;
@@ -169,6 +190,7 @@ int main(void)
         cmocka_unit_test(unfinished_lines_are_not_held_back),
         cmocka_unit_test(failure_of_a_rank_is_not_said_twice),
         cmocka_unit_test(killed_rank_is_named_in_one_line),
+        cmocka_unit_test(a_rank_that_a_question_ended_was_stopped),
         cmocka_unit_test(other_messages_of_mpirun_go_through),
         cmocka_unit_test(line_of_a_rank_inside_a_block_is_kept),
         cmocka_unit_test(block_that_does_not_end_goes_through),
