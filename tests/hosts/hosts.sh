@@ -3,7 +3,7 @@
 # them goes over TCP, no memory is shared, and each has one core, of its own while there are enough. Sourced by the tests beside it;
 # root alone can make them.
 #
-#   hosts_need            ends the test as skipped, saying why, where there can be none
+#   hosts_need            ends the test as skipped, exit code 77, saying why, where there can be none
 #   hosts_up N            hosts h1 ... hN, at 10.77.0.1 ... N; they go when the shell ends
 #   hosts_rate K RATE     what hK sends goes at this rate, such as 100mbit
 #   hosts_cut K           pulls the cable of hK
@@ -19,10 +19,22 @@ hosts_need()
     for tool in ip tc taskset unshare; do
         [ -n "$why" ] || command -v "$tool" > /dev/null || why="there is no '$tool'"
     done
-    if [ -z "$why" ]; then
-        ip netns add "$hosts_prefix-try" 2> /dev/null && ip netns del "$hosts_prefix-try" || why="the kernel makes no network namespace"
-    fi
+    [ -n "$why" ] || why=$(hosts_try | head -n 1)
     [ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+}
+
+# Why there can be no hosts here: each thing that they need is made once. A container may be root and yet be forbidden to make
+# namespaces, cables or, for what `ip netns exec` shows of /sys, mounts.
+hosts_try()
+{
+    local name=$hosts_prefix-try told
+    told=$(ip netns add "$name" 2>&1) || { echo "no network namespace can be made: ${told%%$'\n'*}"; return; }
+    told=$(ip netns exec "$name" unshare --uts sh -c 'hostname try && ip link set lo up' 2>&1) ||
+        echo "nothing can be run in a network namespace: ${told%%$'\n'*}"
+    told=$({ ip link add "$name" type bridge && ip link del "$name"; } 2>&1) || echo "no bridge can be made: ${told%%$'\n'*}"
+    told=$(ip link add "$name" type veth peer name e0 netns "$name" 2>&1) || echo "no cable can be made: ${told%%$'\n'*}"
+    told=$(ip netns exec "$name" tc qdisc add dev lo root handle 1: htb default 1 2>&1) || echo "no rate can be set: ${told%%$'\n'*}"
+    ip netns del "$name" 2> /dev/null
 }
 
 hosts_up()
