@@ -10,19 +10,29 @@
 #include <pcre2.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/unicode.h"
 
 enum {
     MAX_PATTERN = 64 << 10,
     MAX_STEPS = 10000000, /* per start; a run of a megabyte may be given back one by one */
     MAX_HEAP_KIB = 256 << 10,
-    DFA_STATES = 8 << 10 /* of the search for the longest match; 32 KiB of stack */
+    DFA_STATES = 8 << 10, /* of the search for the longest match; 32 KiB of stack */
+    WINDOW = 64, /* starts between two looks at the clock, at first */
+    MOST_WINDOW = 4096, /* PCRE2 may look for a character up to the text's end in each */
+    GRACE_NS = 2000000000,
+    SLOW_NS = 1000000, /* a window that takes longer is followed by a small one */
+    MOST_NS = 500000000, /* that a window counts: the program may have been stopped meanwhile */
+    BYTE_NS = 4000 /* a hundred times what a tokenizer's pattern takes */
 };
 
 struct sc_regex {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *context;
+    bool whole; /* the first start is the only one, or \G would match where a window begins */
+    bool lines; /* later starts are those of lines: a window does not begin within one */
+    int64_t spent_ns, passed_bytes; /* by all searches */
 };
 
 /* Sets that PCRE2 spells otherwise or defines otherwise: its \s has U+180E, its \w no marks, its \h is a space. */
@@ -198,6 +208,19 @@ static enum sc_status compile(const char *pattern, size_t bytes, uint32_t option
     return SC_OK;
 }
 
+/* Which starts PCRE2 tries, so that windows leave out none and add none. */
+static void find_starts(struct sc_regex *regex, const char *pattern, size_t bytes)
+{
+    uint32_t options = 0, first = 0;
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_ALLOPTIONS, &options);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_FIRSTCODETYPE, &first);
+    regex->whole = (options & PCRE2_ANCHORED) != 0;
+    regex->lines = first == 2;
+    for (size_t i = 0; i + 1 < bytes; i++) {
+        regex->whole = regex->whole || (pattern[i] == '\\' && pattern[i + 1] == 'G');
+    }
+}
+
 enum sc_status sc_regex_compile(const char *pattern, size_t bytes, enum sc_regex_syntax syntax, struct sc_regex **regex)
 {
     if (bytes > MAX_PATTERN) {
@@ -217,7 +240,8 @@ enum sc_status sc_regex_compile(const char *pattern, size_t bytes, enum sc_regex
         status = translate(pattern, bytes, &arena, &spelled, &spelled_bytes);
     }
     if (status == SC_OK) {
-        status = compile(spelled, spelled_bytes, options, &made->code);
+        status = compile(spelled, spelled_bytes, options | PCRE2_USE_OFFSET_LIMIT, &made->code);
+        find_starts(made, spelled, spelled_bytes);
     }
     sc_arena_release(&arena);
     if (status == SC_OK) {
@@ -285,10 +309,51 @@ static void ends_of(const struct sc_regex *regex, size_t *match_start, size_t *m
     *match_end = ends[1];
 }
 
+/* The first start that a window leaves to the next. */
+static size_t end_of_window(const struct sc_regex *regex, const char *text, size_t bytes, size_t start, size_t window)
+{
+    if (regex->whole || bytes - start < window) {
+        return bytes + 1;
+    }
+    if (regex->lines) {
+        const char *found = memchr(text + start + window - 1, '\n', bytes - start - window + 1);
+        return found ? (size_t)(found - text) + 1 : bytes + 1;
+    }
+    size_t end = start + window;
+    while (end < bytes && ((unsigned char)text[end] & 0xc0) == 0x80) { /* within a character */
+        end++;
+    }
+    return end;
+}
+
+/* Steps are bounded for each start; a text has millions of them, and a pattern may come near the bound at each. Time alone
+ * tells. */
+static enum sc_status check_time(struct sc_regex *regex, int64_t since_ns, size_t passed, size_t bytes)
+{
+    const int64_t ns = sc_clock_ns() - since_ns;
+    regex->spent_ns += ns < MOST_NS ? ns : MOST_NS;
+    regex->passed_bytes += (int64_t)passed;
+    return regex->spent_ns < GRACE_NS + regex->passed_bytes * BYTE_NS
+        ? SC_OK
+        : sc_fail(SC_LIMIT, "a regular expression takes too long on a text of %zu bytes", bytes);
+}
+
 enum sc_status sc_regex_find(struct sc_regex *regex, const char *text, size_t bytes, size_t start, bool *found,
     size_t *match_start, size_t *match_end)
 {
-    SC_TRY(run(regex, text, bytes, start, 0, found));
+    *found = false;
+    for (size_t at = start, window = WINDOW; at <= bytes && !*found;) {
+        const int64_t since_ns = sc_clock_ns();
+        const size_t end = end_of_window(regex, text, bytes, at, window);
+        (void)pcre2_set_offset_limit(regex->context, end - 1);
+        const enum sc_status status = run(regex, text, bytes, at, 0, found);
+        (void)pcre2_set_offset_limit(regex->context, PCRE2_UNSET);
+        SC_TRY(status);
+        const size_t passed = *found ? pcre2_get_ovector_pointer(regex->match)[1] : end < bytes ? end : bytes;
+        SC_TRY(check_time(regex, since_ns, passed - at, bytes));
+        at = end;
+        window = sc_clock_ns() - since_ns > SLOW_NS ? WINDOW : window < MOST_WINDOW ? 2 * window : window;
+    }
     if (*found) {
         ends_of(regex, match_start, match_end);
     }

@@ -23,7 +23,7 @@ void sc_regex_free(struct sc_regex *regex);
 
 /* The first match that begins at `start` or after it; looking behind sees the text before `start`.
  * text: valid UTF-8 (not checked again), start: on a character. Outputs but *found are set only when found.
- * Fails with SC_LIMIT when the pattern needs too many steps. */
+ * Fails with SC_LIMIT when the pattern needs too many steps, or in all too long for the texts that it was given. */
 enum sc_status sc_regex_find(struct sc_regex *regex, const char *text, size_t bytes, size_t start, bool *found,
     size_t *match_start, size_t *match_end);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mutation_test [SECONDS [KIND [FIRST [COUNT]]]]: damaged models, plans, tokenizers, tensors and messages, each drawn
- * from (kind, number) alone. It fails when one of them crashes, takes longer than a few seconds, or wants more memory
- * than there is. `mutation_test 0 model 17 1` repeats a single one; $KEEP names a file that keeps its text. */
+ * mutation_test [SECONDS [KIND [FIRST [COUNT]]]]: damaged models, plans, tokenizers, tensors, messages, states, configurations,
+ * sounds and requests, each drawn from (kind, number) alone. It fails when one of them crashes, takes longer than a few seconds,
+ * wants more memory than there is, or is taken for whole where a digest should tell. `mutation_test 0 model 17 1` repeats a single one; $KEEP names a file that keeps its text. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include "launch/npy.h"
 #include "model/model.h"
 #include "tests/hostile/drive.h"
+#include "tests/hostile/drive_text.h"
 #include "tests/hostile/model_text.h"
 #include "tests/hostile/op_models.h"
 
@@ -32,6 +33,7 @@ struct bench {
     struct seed seeds[MOST_SEEDS];
     int n_seeds;
     char *tokenizer, *plan;
+    struct sc_driven_states *states; /* NULL until they are wanted */
     int reached[8]; /* how many came how far */
 };
 
@@ -229,6 +231,36 @@ static int try_npy(struct bench *bench, struct sc_draw *draw)
     return reached;
 }
 
+static int try_states(struct bench *bench, struct sc_draw *draw)
+{
+    if (!bench->states) {
+        write_file(bench->path, bench->seeds[0].bytes, bench->seeds[0].n);
+        bench->states = sc_drive_states_open(bench->path, bench->folder);
+    }
+    const int reached = bench->states ? sc_drive_states(bench->states, draw) : -1;
+    if (reached < 0) {
+        fprintf(stderr, "mutation_test: a damaged state was taken for whole\n");
+        say_what();
+        exit(1);
+    }
+    return reached;
+}
+
+static int try_config(struct bench *bench, struct sc_draw *draw)
+{
+    return sc_drive_config(draw, bench->folder);
+}
+
+static int try_sound(struct bench *bench, struct sc_draw *draw)
+{
+    return sc_drive_sound(draw, bench->folder);
+}
+
+static int try_requests(struct bench *bench, struct sc_draw *draw)
+{
+    return sc_drive_requests(draw, bench->folder);
+}
+
 /* A value for files and messages: a tensor, or a sequence of two. */
 static void sample(struct sc_draw *draw, struct sc_value items[3], struct sc_fact *fact, struct sc_string *strings)
 {
@@ -321,7 +353,8 @@ static const struct {
     int share; /* of the time */
 } kinds[] = {{"operator", try_operator, 6}, {"model", try_model, 4}, {"message", try_message, 3},
     {"bytes", try_bytes, 1}, {"decoder", try_decoder, 2}, {"plan", try_plan, 1}, {"tokenizer", try_tokenizer, 2},
-    {"npy", try_npy, 1}, {"pb", try_pb, 1}, {"wire", try_wire, 1}};
+    {"npy", try_npy, 1}, {"pb", try_pb, 1}, {"wire", try_wire, 1}, {"states", try_states, 2}, {"config", try_config, 1},
+    {"sound", try_sound, 1}, {"requests", try_requests, 1}};
 
 static void prepare(struct bench *bench)
 {
@@ -358,6 +391,7 @@ static void clean_up(struct bench *bench)
         free(bench->seeds[s].text);
         free(bench->seeds[s].bytes);
     }
+    sc_drive_states_close(bench->states);
     free(bench->tokenizer);
     free(bench->plan);
     (void)unlink(bench->path);

@@ -179,6 +179,60 @@ static void endless_matching_is_cut_off(void **state)
     sc_regex_free(regex);
 }
 
+/* Each start stays under the bound on steps. */
+static void starts_without_end_are_cut_off(void **state)
+{
+    (void)state;
+    struct sc_regex *const regex = compile("(a|aa)+[bd]", SC_REGEX_ONIGURUMA);
+    enum { WORD = 25, TEXT = WORD * 4000 };
+    char *const text = malloc(TEXT);
+    assert_non_null(text);
+    memset(text, 'a', TEXT);
+    for (size_t i = WORD - 1; i < TEXT; i += WORD) {
+        text[i] = ' ';
+    }
+    bool found;
+    size_t from;
+    size_t to;
+    assert_int_equal(sc_regex_find(regex, text, TEXT, 0, &found, &from, &to), SC_LIMIT);
+    assert_non_null(strstr(sc_error_last()->text, "takes too long on a text of 100000 bytes"));
+    sc_regex_free(regex);
+    free(text);
+}
+
+/* A search goes by windows: what begins in another than the first is found all the same, and nothing else is. */
+static void far_matches_are_found_where_they_begin(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *tail;
+        int start, end; /* behind the filling; -1: not found */
+    } cases[] = {{"b", "b", 0, 1}, {"(?<=c)b", "cb", 1, 2}, {"\\Gb", "b", -1, -1}, {"^b", "b", -1, -1},
+        {"^b", "\nb", 1, 2}, {"$", "", 0, 0}, {".*=", "xx", -1, -1}, {".*\\+", "\nzz+", 1, 4}, {"\\z", "ab", 2, 2},
+        {"[^\xc3\xa4]", "c", 0, 1}};
+    for (size_t n = 0; n < 200; n++) {
+        char text[512];
+        for (size_t i = 0; i < n; i++) {
+            memcpy(text + 2 * i, "\xc3\xa4", 2); /* a character of two bytes */
+        }
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            struct sc_regex *const regex = compile(cases[i].pattern, SC_REGEX_ONIGURUMA);
+            const size_t tail = strlen(cases[i].tail);
+            bool found;
+            size_t from = 0, to = 0;
+            memcpy(text + 2 * n, cases[i].tail, tail);
+            assert_int_equal(sc_regex_find(regex, text, 2 * n + tail, 0, &found, &from, &to), SC_OK);
+            const bool at_once = n == 0 && cases[i].tail[0] == 'b'; /* where all begins \G and ^ match */
+            assert_int_equal(found, cases[i].start >= 0 || at_once);
+            if (cases[i].start >= 0) {
+                assert_int_equal(from, 2 * n + (size_t)cases[i].start);
+                assert_int_equal(to, 2 * n + (size_t)cases[i].end);
+            }
+            sc_regex_free(regex);
+        }
+    }
+}
+
 static void whole_texts_match_or_not(void **state)
 {
     (void)state;
@@ -209,6 +263,8 @@ int main(void)
         cmocka_unit_test(wrong_patterns_are_refused),
         cmocka_unit_test(what_re2_lacks_is_refused),
         cmocka_unit_test(endless_matching_is_cut_off),
+        cmocka_unit_test(starts_without_end_are_cut_off),
+        cmocka_unit_test(far_matches_are_found_where_they_begin),
         cmocka_unit_test(whole_texts_match_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
