@@ -16,7 +16,9 @@
 #include "decode/ends.h"
 #include "decode/search.h"
 #include "launch/prompts.h"
+#include "runtime/settings.h"
 
+enum { PROMPT = 5, MADE = 3 };
 enum { MAGIC_BYTES = 8, FRONT = MAGIC_BYTES + 8 };
 
 struct sc_driven_states {
@@ -29,21 +31,39 @@ struct sc_driven_states {
     size_t bytes;
 };
 
+/* As sc_file_write, which waits for the disk. */
+static bool write_file(const char *path, const void *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    const bool written = file && fwrite(bytes, 1, n, file) == n;
+    return file && fclose(file) == 0 && written;
+}
+
+/* The text: a prompt, and what was made. */
+struct text {
+    int64_t tokens[PROMPT + MADE];
+    int64_t n;
+};
+
 static bool on_token(void *arg, int64_t token)
 {
-    (void)arg;
-    (void)token;
+    struct text *text = arg;
+    text->tokens[text->n++] = token;
     return true;
 }
 
 static enum sc_status save(struct sc_driven_states *s)
 {
-    static const int64_t prompt[] = {1, 2, 3, 4, 5};
+    struct text text = {.tokens = {1, 2, 3, 4, 5}, .n = PROMPT};
     const struct sc_state_owner owner = sc_decoder_states(s->decoder);
-    struct sc_request request = {
-        .prompt = prompt, .n_prompt = 5, .n_predict = 3, .sample = {.top_p = 1}, .on_token = on_token};
+    struct sc_request request = {.prompt = text.tokens,
+        .n_prompt = PROMPT,
+        .n_predict = MADE,
+        .sample = {.top_p = 1},
+        .on_token = on_token,
+        .arg = &text};
     SC_TRY(sc_decoder_generate(s->decoder, &request));
-    SC_TRY(sc_state_file_save(s->path, &owner, sc_decoder_session(s->decoder), request.slot, prompt, 5));
+    SC_TRY(sc_state_file_save(s->path, &owner, sc_decoder_session(s->decoder), request.slot, text.tokens, text.n));
     return sc_file_read_text(s->path, 1 << 20, &s->arena, &s->whole, &s->bytes);
 }
 
@@ -113,16 +133,29 @@ static unsigned char *damage_anywhere(const struct sc_driven_states *s, struct s
     return file;
 }
 
-int sc_drive_states(struct sc_driven_states *s, struct sc_draw *draw)
+static unsigned char *damage_byte(const struct sc_driven_states *s, size_t at, size_t *n)
+{
+    unsigned char *file = malloc(s->bytes);
+    if (file) {
+        memcpy(file, s->whole, s->bytes);
+        file[at] ^= (unsigned char)(1U << at % 8);
+    }
+    *n = s->bytes;
+    return file;
+}
+
+int sc_drive_states(struct sc_driven_states *s, struct sc_draw *draw, size_t number)
 {
     const struct sc_state_owner owner = sc_decoder_states(s->decoder);
-    const bool fits = sc_draw_below(draw, 2) == 0; /* digests do */
+    const bool each = number < s->bytes, fits = !each && sc_draw_below(draw, 2) == 0; /* digests do */
     struct sc_state_file *file = NULL;
     size_t n = 0;
-    unsigned char *bytes = fits ? damage_head(s, draw, &n) : damage_anywhere(s, draw, &n);
+    unsigned char *bytes = each ? damage_byte(s, number, &n)
+        : fits                  ? damage_head(s, draw, &n)
+                                : damage_anywhere(s, draw, &n);
     int reached = 0;
     const bool same = bytes && n == s->bytes && memcmp(bytes, s->whole, n) == 0;
-    if (bytes && sc_file_write(s->path, bytes, n) == SC_OK && sc_state_file_open(s->path, &owner, &file) == SC_OK) {
+    if (bytes && write_file(s->path, bytes, n) && sc_state_file_open(s->path, &owner, &file) == SC_OK) {
         struct sc_session *session = sc_decoder_session(s->decoder);
         reached = sc_state_file_restore(file, session, 0) == SC_OK ? 2 : 1;
         reached = reached == 2 && sc_session_state_drop(session, 0) != SC_OK ? 1 : reached;
@@ -187,7 +220,7 @@ int sc_drive_config(struct sc_draw *draw, const char *folder)
     snprintf(path, sizeof path, "%.80s/%s", folder, files[f].name);
     const char *seed = read_seed(files[f].seed, &arena, &n);
     unsigned char *bytes = seed ? damage_text(draw, seed, " \n,\"[]{}:", &n) : NULL;
-    if (bytes && sc_file_write(path, bytes, n) == SC_OK) {
+    if (bytes && write_file(path, bytes, n)) {
         reached = read_configs(folder, &arena);
     }
     (void)unlink(path);
@@ -213,7 +246,7 @@ int sc_drive_sound(struct sc_draw *draw, const char *folder)
     /* most of a file is samples: the damage is to be in its first bytes, too */
     const size_t most = sc_draw_below(draw, 2) && n > 200 ? 200 : n;
     unsigned char *bytes = seed ? sc_mutate_bytes(draw, (const unsigned char *)seed, most, &n) : NULL;
-    if (bytes && sc_file_write(path, bytes, n) == SC_OK) {
+    if (bytes && write_file(path, bytes, n)) {
         reached = sc_wav_read(path, &arena, &sound) == SC_OK;
         reached += sc_features_make(&mel, path, &arena, &features, &left) == SC_OK;
     }
@@ -238,8 +271,7 @@ int sc_drive_requests(struct sc_draw *draw, const char *folder)
     int reached = 0;
     snprintf(path, sizeof path, "%.80s/requests.jsonl", folder);
     unsigned char *bytes = damage_text(draw, seed, " \n,\"[]{}:", &n);
-    if (sc_file_write(path, bytes, n) == SC_OK &&
-        sc_prompts_read(path, &defaults, &arena, &n_prompts, &prompts) == SC_OK) {
+    if (write_file(path, bytes, n) && sc_prompts_read(path, &defaults, &arena, &n_prompts, &prompts) == SC_OK) {
         for (int64_t i = 0; i < n_prompts; i++) {
             reached += prompts[i].error.code == SC_OK;
         }

@@ -13,8 +13,9 @@ struct sc_driven_states;
 struct sc_driven_states *sc_drive_states_open(const char *model_path, const char *folder);
 void sc_drive_states_close(struct sc_driven_states *states); /* safe on NULL */
 
-/* 0: refused when opened, 1: when loaded, 2: loaded. -1: a damaged file was taken for whole. */
-int sc_drive_states(struct sc_driven_states *states, struct sc_draw *draw);
+/* The first numbers damage one byte each, up to the file's last. 0: refused when opened, 1: when loaded, 2: loaded.
+ * -1: a damaged file was taken for whole. */
+int sc_drive_states(struct sc_driven_states *states, struct sc_draw *draw, size_t number);
 
 /* `folder` holds nothing but what these write, and is left as it was. */
 int sc_drive_config(struct sc_draw *draw, const char *folder);

@@ -237,7 +237,8 @@ static int try_states(struct bench *bench, struct sc_draw *draw)
         write_file(bench->path, bench->seeds[0].bytes, bench->seeds[0].n);
         bench->states = sc_drive_states_open(bench->path, bench->folder);
     }
-    const int reached = bench->states ? sc_drive_states(bench->states, draw) : -1;
+    const size_t number = (size_t)(draw->state >> 8); /* nothing is drawn yet */
+    const int reached = bench->states ? sc_drive_states(bench->states, draw, number) : -1;
     if (reached < 0) {
         fprintf(stderr, "mutation_test: a damaged state was taken for whole\n");
         say_what();
