@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decode/union.h"
+#include "ops/infer.h"
 #include "tensor/page.h"
 
 struct sc_finder {
@@ -249,6 +250,22 @@ static enum sc_status find_recurrent(struct sc_finder *finder, const struct sc_n
     return SC_OK;
 }
 
+/* What is made and what is read may be of two files. */
+static enum sc_status check_dims(const struct sc_finder *finder, int in, int out)
+{
+    const struct sc_graph_value *read = &finder->graph->values[in], *made = &finder->graph->values[out];
+    char want[128], got[128];
+    bool fits = read->fact.rank < 0 || made->fact.rank < 0 || read->fact.rank == made->fact.rank;
+    for (int d = 0; fits && d < read->fact.rank && made->fact.rank >= 0; d++) {
+        const int64_t a = read->fact.dims[d], b = made->fact.dims[d];
+        fits = a < 0 || b < 0 || a == b;
+    }
+    return fits ? SC_OK
+                : sc_fail(SC_BAD_MODEL, "'%s': state '%s' is read as %s, but made as %s", finder->model->path,
+                      read->name, sc_dims_text(read->fact.rank, read->fact.dims, want, sizeof want),
+                      sc_dims_text(made->fact.rank, made->fact.dims, got, sizeof got));
+}
+
 /* A state that the graph makes once for a text, and reads ever after. */
 static enum sc_status find_constant(struct sc_finder *finder, int in)
 {
@@ -260,6 +277,7 @@ static enum sc_status find_constant(struct sc_finder *finder, int in)
     if (out < 0 || !finder->is_output[out]) {
         return SC_OK;
     }
+    SC_TRY(check_dims(finder, in, out));
     return add_tensor(finder, SC_STATE_CONSTANT, in, out, 0);
 }
 
@@ -294,6 +312,37 @@ static enum sc_status find_named(struct sc_finder *finder)
         SC_TRY(add_tensor(finder, SC_STATE_DENSE, in, out, joined ? 1 : 0));
     }
     return SC_OK;
+}
+
+/* Constant state that attention can read as a cache of one row a text: [1, heads, positions, width], and nobody else
+ * does. */
+static struct sc_state_pair *find_cross(struct sc_finder *finder, int value)
+{
+    const int p = value < 0 ? -1 : sc_pairs_find_input(finder->pairs, finder->n, value);
+    struct sc_state_pair *pair = p < 0 ? NULL : &finder->pairs[p];
+    return pair && pair->kind == SC_STATE_CONSTANT && pair->rank == 4 && pair->dims[0] == 1 && pair->dims[1] > 0 &&
+            pair->dims[3] > 0 && finder->readers[value] == 1 && sc_type_is_float(pair->type)
+        ? pair
+        : NULL;
+}
+
+/* Attention whose keys and values (1, 2) both are such states, and that neither appends nor counts its keys otherwise. */
+static void find_viewed(struct sc_finder *finder)
+{
+    for (int n = 0; n < finder->graph->n_nodes; n++) {
+        const struct sc_node *node = &finder->graph->nodes[n];
+        struct sc_state_pair *const cross[2] = {
+            find_cross(finder, node_in(node, 1)), find_cross(finder, node_in(node, 2))};
+        if (node->dead || !is_op(node, "Attention") || node_in(node, 4) >= 0 || node_in(node, 6) >= 0 ||
+            node->n_out != 1 || !cross[0] || !cross[1]) {
+            continue;
+        }
+        for (int i = 0; i < 2; i++) {
+            cross[i]->node = n;
+            cross[i]->heads = cross[i]->dims[1];
+            cross[i]->width = cross[i]->dims[3];
+        }
+    }
 }
 
 static enum sc_status find_said(struct sc_finder *finder)
@@ -358,6 +407,7 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
     }
     SC_TRY(find_said(&finder));
     SC_TRY(find_named(&finder));
+    find_viewed(&finder);
     *n = finder.n;
     *pairs = finder.pairs;
     return SC_OK;

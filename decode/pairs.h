@@ -13,7 +13,8 @@
  *   - by the operator that goes on from it: LinearAttention, CausalConvWithState, LSTM, GRU, RNN: dense;
  *   - by what the user says (sc_pairs_say): dense;
  *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense;
- * past_key_values.N.encoder.key → cross:present.N.encoder.key: constant.
+ * past_key_values.N.encoder.key → cross:present.N.encoder.key: constant; where Attention alone reads keys and values, they are
+ * caches of a row each to it.
  * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL
  * naming it. No pair at all is SC_OK with *n == 0. */
 enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs);

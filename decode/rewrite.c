@@ -131,10 +131,13 @@ enum sc_status sc_decode_rows_apart(
         return SC_NO_MEMORY;
     }
     *apart = n_pairs > 0;
+    int n_caches = 0;
     for (int p = 0; p < n_pairs; p++) {
-        *apart = *apart && pairs[p].kind == SC_STATE_PAGED;
-        caches[2 * p] = pairs[p].in;
-        caches[2 * p + 1] = pairs[p].out;
+        *apart = *apart && sc_state_is_viewed(&pairs[p]);
+        caches[n_caches++] = pairs[p].in;
+        if (pairs[p].kind == SC_STATE_PAGED) {
+            caches[n_caches++] = pairs[p].out;
+        }
     }
     if (!*apart) {
         return SC_OK;
@@ -142,11 +145,11 @@ enum sc_status sc_decode_rows_apart(
     SC_TRY(describe(model, n_pairs, pairs, &described, &inputs));
     int n_fed = 0; /* the states are caches, all of them */
     for (int i = 0; i < described.n_inputs; i++) {
-        if (inputs[i].next < 0) {
+        if (sc_pairs_find_input(pairs, n_pairs, inputs[i].value) < 0) {
             inputs[n_fed++] = inputs[i];
         }
     }
     const struct sc_rows_question question = {
-        .n_inputs = n_fed, .inputs = inputs, .n_caches = 2 * n_pairs, .caches = caches, .result = logits};
+        .n_inputs = n_fed, .inputs = inputs, .n_caches = n_caches, .caches = caches, .result = logits};
     return sc_pass_rows(model->graph, &question, apart);
 }

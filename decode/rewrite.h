@@ -11,8 +11,8 @@
  * states is rewritten as it is. given: as in sc_pass_options. pairs are in the model's arena. Fails as both do. */
 enum sc_status sc_decode_rewrite(struct sc_model *model, const bool *given, int *n, struct sc_state_pair **pairs);
 
-/* Whether rows of several slots may be in one microbatch, one new token each: all states are paged, and each row of the
- * logits is proven to be made of its own row alone. After sc_decode_rewrite. */
+/* Whether rows of several slots may be in one microbatch, one new token each: all states are paged, or constant
+ * and read as caches, and each row of the logits is proven to be made of its own row alone. After sc_decode_rewrite. */
 enum sc_status sc_decode_rows_apart(
     struct sc_model *model, int n_pairs, const struct sc_state_pair *pairs, int logits, bool *apart);
 

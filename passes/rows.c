@@ -478,17 +478,22 @@ static enum sc_status complete(struct walk *w, int value, int axis)
     return sc_symbolic_set(&w->symbolics, known, fact->rank, dims);
 }
 
-/* Attention's first output has the dims of Q, and the width of V where heads have an axis. */
+/* Attention's first output has the dims of Q, and the width of V, which may be a cache, where heads have an axis. */
 static enum sc_status complete_attention(struct walk *w, const struct sc_node *node)
 {
-    const struct sc_symbolic *q = known_in(w, node, 0), *v = known_in(w, node, 2);
+    const struct sc_symbolic *q = known_in(w, node, 0);
     struct sc_symbolic *out = &w->symbolics.values[node->out[0]];
     struct sc_size dims[SC_SYMBOLIC_RANK];
-    if (strcmp(node->op, "Attention") != 0 || node->domain[0] || out->rank >= 0 || q->rank != 4 || v->rank != 4) {
+    if (strcmp(node->op, "Attention") != 0 || node->domain[0] || out->rank >= 0 || q->rank != 4) {
+        return SC_OK;
+    }
+    const struct sc_symbolic *v = known_in(w, node, 2);
+    const struct sc_fact *fact = &w->facts[node->in[2]];
+    if (v->rank != 4 && (fact->rank != 4 || fact->dims[3] < 0)) {
         return SC_OK;
     }
     memcpy(dims, q->dims, 3 * sizeof *dims);
-    dims[3] = v->dims[3];
+    dims[3] = v->rank == 4 ? v->dims[3] : (struct sc_size){.constant = fact->dims[3]};
     return sc_symbolic_set(&w->symbolics, out, 4, dims);
 }
 
@@ -528,8 +533,8 @@ static enum sc_status set_input(struct walk *w, const struct sc_pass_input *inpu
         return SC_OK;
     }
     for (int d = 0; d < input->rank; d++) {
-        rows = rows && input->dims[d].symbol[SC_PASS_PAST] == 0;
-        dims[d].constant = d > 0;
+        rows = rows && input->dims[d].symbol[SC_PASS_PAST] == 0 && input->dims[d].symbol[SC_PASS_SOURCE] == 0;
+        dims[d].constant = d > 0 ? input->dims[d].constant + input->dims[d].symbol[SC_PASS_NEW] : 0;
         dims[d].symbol[BATCH] = d == 0;
     }
     w->places[input->value] = rows ? rows_at(0) : mixed;
@@ -537,7 +542,7 @@ static enum sc_status set_input(struct walk *w, const struct sc_pass_input *inpu
         return SC_OK;
     }
     for (int d = 1; d < input->rank; d++) {
-        fact->dims[d] = 1;
+        fact->dims[d] = dims[d].constant;
     }
     return sc_symbolic_set(&w->symbolics, &w->symbolics.values[input->value], input->rank, dims);
 }

@@ -21,7 +21,7 @@ enum sc_status sc_planning_mark_states(
     }
     for (int p = 0; p < n_pairs; p++) {
         (*is_state)[pairs[p].in] = (*is_state)[pairs[p].out] = true;
-        if (pairs[p].kind == SC_STATE_PAGED) {
+        if (sc_state_is_viewed(&pairs[p])) {
             struct sc_fact *fact = &graph->values[pairs[p].in].fact;
             const int batch_axis = pairs[p].joined ? 1 : 0;
             const int64_t batch = fact->rank == 4 + batch_axis ? fact->dims[batch_axis] : SC_DIM_UNKNOWN;
@@ -37,6 +37,15 @@ enum sc_status sc_planning_mark_states(
     return SC_OK;
 }
 
+static bool is_constant(const struct sc_planning *planning, int value)
+{
+    bool constant = false;
+    for (int p = 0; p < planning->n_pairs; p++) {
+        constant |= planning->pairs[p].in == value && planning->pairs[p].kind == SC_STATE_CONSTANT;
+    }
+    return constant;
+}
+
 /* Inputs at planning size: given facts, else declared ones; caches with the positions that they are expected to hold, which
  * is what reading them costs. */
 static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *planning, struct sc_fact *facts)
@@ -50,7 +59,9 @@ static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *
         for (int d = 0; d < fact->rank; d++) {
             fact->dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : 1;
         }
-        if (fact->kind == SC_KIND_STATE) {
+        if (fact->kind == SC_KIND_STATE && is_constant(planning, graph->inputs[i])) {
+            fact->dims[2] = planning->input_facts ? planning->input_facts[i].dims[2] : 1;
+        } else if (fact->kind == SC_KIND_STATE) {
             fact->dims[2] = past < planning->context ? past : planning->context;
         }
     }

@@ -30,16 +30,6 @@ int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context)
     return pair->capacity > 0 && pair->capacity < context ? pair->capacity : context;
 }
 
-int64_t sc_state_source(const struct sc_state_pair *pair, const struct sc_tensor *made)
-{
-    for (int d = 0; d < pair->rank && d < made->rank; d++) {
-        if (pair->dims[d] == 0 && made->dims[d] > 0) {
-            return made->dims[d];
-        }
-    }
-    return 1;
-}
-
 static int64_t pair_pages(const struct sc_state_pair *pair, int64_t context)
 {
     return sc_pages_for(sc_state_capacity(pair, context));
@@ -102,10 +92,6 @@ static enum sc_status make_views(struct sc_state_store *store, int p)
     const struct sc_state_options *options = &store->options;
     const struct sc_state_pair *pair = &options->pairs[p];
     const int64_t n_pages = pair_pages(pair, options->context);
-    store->fed[p].rows = sc_arena_array(&store->arena, SC_WIRE_ROWS, sizeof *store->fed[p].rows);
-    if (!store->fed[p].rows) {
-        return SC_NO_MEMORY;
-    }
     for (int slot = 0; slot < options->n_slots; slot++) {
         struct sc_state_view *view = &store->views[p * options->n_slots + slot];
         view->pages = sc_arena_array(&store->arena, (size_t)n_pages, sizeof *view->pages);
@@ -135,6 +121,10 @@ static enum sc_status make_pool(struct sc_state_store *store)
     }
     char *at = (char *)(((uintptr_t)store->memory + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS * SC_PAGE_ROWS); /* cache lines */
     for (int p = 0; p < options->n_pairs; p++) {
+        if (sc_state_is_viewed(&options->pairs[p])) {
+            store->fed[p].rows = sc_arena_array(&store->arena, SC_WIRE_ROWS, sizeof *store->fed[p].rows);
+            SC_TRY(store->fed[p].rows ? SC_OK : SC_NO_MEMORY);
+        }
         if (options->pairs[p].kind == SC_STATE_PAGED) {
             store->parts[p] = at;
             at += n_pages * sc_state_page_bytes(&options->pairs[p]);
@@ -187,6 +177,7 @@ void sc_state_store_free(struct sc_state_store *store)
     }
     for (int i = 0; store->dense && i < store->options.n_pairs * store->options.n_slots; i++) {
         free(store->dense[i].memory);
+        free(store->dense[i].pages);
     }
     sc_pages_free(store->table);
     free(store->memory);
@@ -328,7 +319,7 @@ enum sc_status sc_state_feed(
     for (int r = 0; r < n_rows; r++) {
         SC_TRY(check_row(store, p, &rows[r]));
     }
-    if (pair->kind != SC_STATE_PAGED) {
+    if (!sc_state_is_viewed(pair)) {
         if (n_rows != 1) {
             return sc_fail(
                 SC_BAD_INPUT, "a model with states of its own making takes one row a microbatch, got %d", n_rows);
@@ -339,12 +330,15 @@ enum sc_status sc_state_feed(
     state->type = pair->type;
     state->heads = pair->heads;
     state->width = pair->width;
-    state->capacity = sc_state_capacity(pair, store->options.context);
     state->n_rows = n_rows;
+    const bool paged = pair->kind == SC_STATE_PAGED;
+    state->capacity = paged ? sc_state_capacity(pair, store->options.context) : state->capacity;
     for (int r = 0; r < n_rows; r++) {
         state->rows[r] = store->views[p * store->options.n_slots + rows[r].slot];
-        state->rows[r].length = rows[r].pos;
-        state->rows[r].n_pages = sc_pages_for(rows[r].pos + rows[r].n_new); /* nobody writes past what is its own */
+        if (paged) {
+            state->rows[r].length = rows[r].pos;
+            state->rows[r].n_pages = sc_pages_for(rows[r].pos + rows[r].n_new); /* nobody writes past what is its own */
+        }
     }
     store->values[p].kind = SC_KIND_STATE;
     store->values[p].u.state = state;
@@ -382,6 +376,7 @@ enum sc_status sc_state_keep(
     if (store->options.pairs[p].kind != SC_STATE_PAGED) {
         SC_TRY(sc_state_check_slot(store, rows->slot)); /* a constant one was not fed before */
         SC_TRY(keep_dense(&store->dense[first + rows->slot], value));
+        SC_TRY(sc_state_is_viewed(&store->options.pairs[p]) ? sc_state_view_constant(store, p, rows->slot) : SC_OK);
     }
     for (int r = 0; r < n_rows; r++) {
         store->lengths[first + rows[r].slot] =

@@ -10,17 +10,17 @@ enum sc_state_kind {
     SC_STATE_PAGED, /* appended to in place by the operator that joins it: the graph's value is a SC_KIND_STATE */
     SC_STATE_DENSE, /* an ordinary tensor that the graph makes anew each time: the output of one microbatch is the next
                       one's input */
-    SC_STATE_CONSTANT /* an ordinary tensor that microbatches of no new positions make, once for a text, and all later ones
-                         read */
+    SC_STATE_CONSTANT /* a tensor that microbatches of no new positions make, once for a text, and all later ones read: as a
+                         SC_KIND_STATE where attention alone does, else as it is */
 };
 
 /* A graph input and a graph output that continue each other, found by decode/. Indices are values of the main graph. */
 struct sc_state_pair {
     int in, out;
-    int node; /* the operator that joins them; -1 for dense pairs */
+    int node; /* the operator that joins them, or reads a constant state as a cache; -1: none */
     enum sc_state_kind kind;
     enum sc_type type;
-    int64_t heads, width; /* paged */
+    int64_t heads, width; /* paged, and constant with a node: [1, heads, positions, width] */
     bool
         joined; /* paged, keys: the tensor is [2, batch, heads / 2, positions, width]; the later half of the heads are values */
     int64_t capacity; /* positions that the graph itself allows; 0: as many as asked for */
@@ -47,6 +47,9 @@ struct sc_state_options {
     int64_t context; /* positions a slot may reach; a pair's own capacity may be less */
     int64_t n_pages; /* of the pool; 0: enough for every slot to reach its context */
 };
+
+/* The pair's input is a SC_KIND_STATE, of as many rows as the microbatch. */
+bool sc_state_is_viewed(const struct sc_state_pair *pair);
 
 enum sc_status sc_state_store_create(const struct sc_state_options *options, struct sc_state_store **store);
 void sc_state_store_free(struct sc_state_store *store); /* safe on NULL */

@@ -158,11 +158,12 @@ static enum sc_status expect_dense(struct sc_state_store *store, int p, int slot
     if (!memory) {
         return sc_fail(SC_NO_MEMORY, "out of memory for %zu bytes of state", bytes);
     }
-    *dense = (struct sc_dense_state){.memory = memory, .bytes = bytes};
+    dense->memory = memory;
+    dense->bytes = bytes;
     dense->value.kind = SC_KIND_TENSOR;
     sc_tensor_init(&dense->value.u.tensor, shape->type, shape->rank, shape->dims);
     dense->value.u.tensor.data = memory;
-    return SC_OK;
+    return sc_state_is_viewed(pair) ? sc_state_view_constant(store, p, slot) : SC_OK;
 }
 
 enum sc_status sc_state_expect(

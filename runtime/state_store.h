@@ -11,6 +11,8 @@ struct sc_dense_state {
     struct sc_value value;
     void *memory;
     size_t bytes;
+    void **pages; /* of a constant state that is viewed: where each 64 positions of its first head begin */
+    int64_t n_pages; /* room for so many */
 };
 
 struct sc_state_store {
@@ -31,6 +33,9 @@ int64_t sc_state_page_bytes(const struct sc_state_pair *pair); /* the pair's par
 int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context); /* positions */
 int64_t sc_state_source(
     const struct sc_state_pair *pair, const struct sc_tensor *made); /* positions of a constant one */
+
+/* Once the slot has another constant state that is viewed. */
+enum sc_status sc_state_view_constant(struct sc_state_store *store, int pair, int slot);
 enum sc_status sc_state_check_slot(const struct sc_state_store *store, int slot);
 
 #endif
