@@ -179,13 +179,17 @@ static enum sc_status share_weights(const struct opening *opening, struct sc_mod
     return agree(opening, sc_weights_share(model, same));
 }
 
-static enum sc_status add_length(struct sc_model *model)
+/* Of whole numbers, [rows, unknown]; a file that has an input of this name keeps its own. */
+static enum sc_status add_input(struct sc_model *model, const char *name, int64_t n_rows)
 {
     struct sc_graph *graph = model->graph;
-    const int64_t dims[2] = {0, SC_DIM_UNKNOWN};
+    const int64_t dims[2] = {n_rows, SC_DIM_UNKNOWN};
+    if (sc_graph_find(graph, name) >= 0) {
+        return SC_OK;
+    }
     int value, *inputs = sc_arena_array(graph->arena, (size_t)graph->n_inputs + 1, sizeof *inputs);
     SC_TRY(inputs ? SC_OK : SC_NO_MEMORY);
-    SC_TRY(sc_graph_add_value(graph, SC_UNION_LENGTH, &value));
+    SC_TRY(sc_graph_add_value(graph, name, &value));
     graph->values[value].place = SC_PLACE_INPUT;
     sc_fact_tensor(&graph->values[value].fact, SC_I64, 2, dims);
     memcpy(inputs, graph->inputs, (size_t)graph->n_inputs * sizeof *inputs);
@@ -194,12 +198,18 @@ static enum sc_status add_length(struct sc_model *model)
     return SC_OK;
 }
 
+static enum sc_status add_inputs(struct sc_model *model)
+{
+    SC_TRY(add_input(model, SC_UNION_LENGTH, 0));
+    return add_input(model, SC_UNION_POSITIONS, SC_DIM_UNKNOWN);
+}
+
 static enum sc_status open_union(struct opening *opening, bool merged, struct sc_model **model)
 {
     struct sc_model *made = NULL;
     SC_TRY(open_files(opening, merged));
     SC_TRY(agree(opening, join(opening, &made)));
-    enum sc_status status = agree(opening, add_length(made));
+    enum sc_status status = agree(opening, add_inputs(made));
     status = status == SC_OK ? share_weights(opening, made) : status;
     if (status != SC_OK) {
         const struct sc_error error = *sc_error_last();

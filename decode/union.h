@@ -15,6 +15,9 @@
  * their shapes, and is empty. */
 #define SC_UNION_LENGTH "length_of_text"
 
+/* The same for positions of new tokens [rows, new], which each row has of its own, for graphs that count them. */
+#define SC_UNION_POSITIONS "position_ids"
+
 /* Whether the folder has an encoder_model.onnx, and no model.onnx of its own. */
 bool sc_union_is_one(const char *path);
 

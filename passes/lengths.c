@@ -18,7 +18,6 @@
  * Only where inputs are promised, and all is then proven to be what the past says. */
 #include <string.h>
 
-#include "ops/kernels/kernels.h"
 #include "passes/passes.h"
 
 enum { PAST_KEY = 3, SEQLENS = 5, TOTAL = 6 };
@@ -110,27 +109,6 @@ static bool is_state(const struct sc_pass_options *options, int value)
     return false;
 }
 
-static enum sc_status evaluate(
-    const struct sc_graph *graph, const struct sc_pass_options *options, struct sc_arena *arena, struct sc_symbolics *s)
-{
-    struct sc_fact *facts = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof *facts);
-    if (!facts) {
-        return SC_NO_MEMORY;
-    }
-    for (int v = 0; v < graph->n_values; v++) {
-        facts[v] = graph->values[v].fact;
-    }
-    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), arena, NULL, facts));
-    *s = (struct sc_symbolics){.graph = graph, .facts = facts, .arena = arena};
-    SC_TRY(sc_symbolics_open(s));
-    s->n_symbols = SC_PASS_SYMBOLS;
-    s->least[SC_PASS_NEW] = s->least[SC_PASS_SOURCE] = 1;
-    for (int i = 0; i < options->n_inputs; i++) {
-        SC_TRY(options->inputs[i].next >= 0 ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
-    }
-    return sc_symbolics_run(s);
-}
-
 /* What is given to buffers that are shared, when it comes from without: the length of the past, and that there is one beam. */
 static void drop_promised(const struct sc_pass_options *options, struct sc_node *node)
 {
@@ -181,7 +159,7 @@ enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_opti
     }
     struct sc_arena passing = {0};
     struct sc_symbolics s;
-    enum sc_status status = evaluate(graph, options, &passing, &s);
+    enum sc_status status = sc_pass_evaluate(graph, options, &passing, &s);
     for (int n = 0; n < graph->n_nodes && status == SC_OK; n++) {
         struct sc_node *node = &graph->nodes[n];
         status = drop_masks(graph, &s, options, node);

@@ -12,7 +12,8 @@ static enum sc_status rewrite(struct sc_model *model, const struct sc_pass_optio
     }
     SC_TRY(sc_pass_gradient(model));
     SC_TRY(options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options));
-    return options->without & SC_PASS_LENGTHS ? SC_OK : sc_pass_lengths(model, options);
+    SC_TRY(options->without & SC_PASS_LENGTHS ? SC_OK : sc_pass_lengths(model, options));
+    return sc_pass_positions(model, options);
 }
 
 enum sc_status sc_passes_run_without(struct sc_model *model, const struct sc_kernels *kernels, unsigned without)

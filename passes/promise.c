@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a caller promises of an input, as symbolic evaluation takes it. */
+ * What a caller promises of inputs, and what follows from that, as symbolic evaluation has it. */
 #include <string.h>
 
+#include "ops/kernels/kernels.h"
 #include "passes/passes.h"
 
 enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_input *input)
@@ -24,4 +25,25 @@ enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_inpu
         }
     }
     return SC_OK;
+}
+
+enum sc_status sc_pass_evaluate(
+    const struct sc_graph *graph, const struct sc_pass_options *options, struct sc_arena *arena, struct sc_symbolics *s)
+{
+    struct sc_fact *facts = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof *facts);
+    if (!facts) {
+        return SC_NO_MEMORY;
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        facts[v] = graph->values[v].fact;
+    }
+    SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), arena, NULL, facts));
+    *s = (struct sc_symbolics){.graph = graph, .facts = facts, .arena = arena};
+    SC_TRY(sc_symbolics_open(s));
+    s->n_symbols = SC_PASS_SYMBOLS;
+    s->least[SC_PASS_NEW] = s->least[SC_PASS_SOURCE] = 1;
+    for (int i = 0; i < options->n_inputs; i++) {
+        SC_TRY(options->inputs[i].next >= 0 ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
+    }
+    return sc_symbolics_run(s);
 }

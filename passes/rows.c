@@ -347,6 +347,13 @@ static struct place of_attention(const struct walk *w, const struct sc_node *nod
     return node->n_in > 3 && node->in[3] >= 0 ? mixed : of_rows_first(w, node);
 }
 
+/* Slopes and the table of distances are of heads, and the same for all rows. */
+static struct place of_own_attention(const struct walk *w, const struct sc_node *node)
+{
+    enum { DISTANCES = 7 };
+    return place_in(w, node, DISTANCES).part == PART_PLAIN ? of_attention(w, node) : mixed;
+}
+
 /* The past's length comes from the cache alone; a bias is as long as that of one row. */
 static struct place of_group_query(const struct walk *w, const struct sc_node *node)
 {
@@ -419,7 +426,7 @@ static const struct {
     {"com.microsoft", "QMoE", of_rows_first}, {"com.microsoft", "RotaryEmbedding", of_rotation},
     {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
     {"com.microsoft", "SkipLayerNormalization", of_rows_first},
-    {"com.microsoft", "SkipSimplifiedLayerNormalization", of_rows_first}};
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", of_rows_first}, {"sc", "Attention", of_own_attention}};
 
 static const char *const elementwise[] = {"Abs", "Add", "And", "BiasGelu", "Cast", "Clip", "Cos", "Div", "Equal", "Erf",
     "Exp", "FastGelu", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid", "Identity", "IsNaN", "Less", "LessOrEqual",
@@ -484,7 +491,8 @@ static enum sc_status complete_attention(struct walk *w, const struct sc_node *n
     const struct sc_symbolic *q = known_in(w, node, 0);
     struct sc_symbolic *out = &w->symbolics.values[node->out[0]];
     struct sc_size dims[SC_SYMBOLIC_RANK];
-    if (strcmp(node->op, "Attention") != 0 || node->domain[0] || out->rank >= 0 || q->rank != 4) {
+    const bool ours = !node->domain[0] || strcmp(node->domain, "sc") == 0;
+    if (strcmp(node->op, "Attention") != 0 || !ours || out->rank >= 0 || q->rank != 4) {
         return SC_OK;
     }
     const struct sc_symbolic *v = known_in(w, node, 2);

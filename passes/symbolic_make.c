@@ -202,11 +202,13 @@ static enum sc_status tile(struct sc_symbolics *s, const struct sc_node *node)
     const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
     struct sc_size repeats[SC_SYMBOLIC_MOST], dims[SC_SYMBOLIC_RANK];
     const struct sc_size zero = {0};
+    bool once = true; /* one copy of the elements */
     int n;
     if (!in || in->rank < 0 || !sc_symbolic_list(sc_symbolic_in(s, node, 1), &n, repeats) || n != in->rank) {
         return SC_OK;
     }
     for (int d = 0; d < n; d++) {
+        once &= sc_size_is(&repeats[d], 1);
         const bool by_count = sc_size_constant(&repeats[d]); /* which of the two is the factor */
         const struct sc_size *factor = by_count ? &repeats[d] : &in->dims[d];
         if (!sc_size_constant(factor) ||
@@ -214,7 +216,12 @@ static enum sc_status tile(struct sc_symbolics *s, const struct sc_node *node)
             return SC_OK;
         }
     }
-    return sc_symbolic_set(s, sc_symbolic_out(s, node, 0), n, dims);
+    struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
+    if (once) {
+        *out = *in;
+        return SC_OK;
+    }
+    return sc_symbolic_set(s, out, n, dims);
 }
 
 /* A piece of the data for each index, which stands along the last dim. */

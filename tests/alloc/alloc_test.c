@@ -4,6 +4,7 @@
  * usage: alloc_test decoder MODEL N_RANKS N_THREADS      ranks as threads, a stage each
  *        alloc_test slots MODEL N_RANKS N_THREADS        the same, five texts at once
  *        alloc_test encoder MODEL N_RANKS N_THREADS      behind an encoder
+ *        alloc_test encoders MODEL N_RANKS N_THREADS     the same, five texts at once, each with a source of its own
  *        alloc_test mpi MODEL                            under mpirun, a stage a rank
  *        alloc_test control MODEL                        a model whose states are tensors: they are written anew; its first steps allocate
  *        alloc_test frame MODEL                          dims that were seen before, and others */
@@ -87,37 +88,73 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
 
 /* A decoder behind an encoder may hold few positions: 4 tokens, and the last of 25 answers is drawn after a step that brings
  * the length from 27 to 28. */
-enum { BEGUN = 4, ENCODED_ANSWERS = 25, ENCODED_PAST = 27, ENCODED_DISARM = 22, SOURCE = 9 };
+enum { ENCODED_CONTEXT = 32, BEGUN = 4, ENCODED_ANSWERS = 25, ENCODED_PAST = 27, ENCODED_DISARM = 22, SOURCE = 9 };
 
-static enum sc_status drive_encoded(void *arg, struct sc_decoder *decoder)
+/* Of a text whose source has so many tokens, or is a sound. */
+static struct sc_request encoded(const struct sc_decoder *decoder, int64_t n_source, struct sc_tensor *features)
 {
     static const int64_t ids[SOURCE] = {5, 20, 7, 33, 8, 9, 41, 6, 2};
     static float spectrogram[16 * 48];
-    struct test *test = arg;
-    struct sc_tensor features;
     int64_t bands, frames, dims[2] = {16, 48};
-    sc_tensor_init(&features, SC_F32, 2, dims);
-    features.data = spectrogram;
+    sc_tensor_init(features, SC_F32, 2, dims);
+    features->data = spectrogram;
     const bool hears = sc_source_feeds_features(sc_decoder_source(decoder), &bands, &frames);
-    struct sc_request request = {.prompt = ids,
+    return (struct sc_request){.prompt = ids,
         .n_prompt = BEGUN,
-        .source = {.ids = hears ? NULL : ids, .n = hears ? 0 : SOURCE, .features = hears ? &features : NULL},
+        .source = {.ids = hears ? NULL : ids, .n = hears ? 0 : n_source, .features = hears ? features : NULL},
         .n_predict = ENCODED_ANSWERS,
-        .sample = {.top_p = 1},
-        .on_token = on_token,
-        .arg = test};
+        .sample = {.top_p = 1}};
+}
+
+static enum sc_status drive_encoded(void *arg, struct sc_decoder *decoder)
+{
+    struct sc_tensor features;
+    struct sc_request request = encoded(decoder, SOURCE, &features);
+    request.on_token = on_token;
+    request.arg = arg;
     return sc_decoder_generate(decoder, &request);
 }
 
-/* The last one that comes is watched: the others are under way by then, and go on until it ends. */
+/* Until the watched one, which comes last, is done: the others are under way by then, and go on until it ends. */
+static enum sc_status run_watched(struct sc_schedule *schedule, struct sc_request *requests)
+{
+    enum sc_status status = SC_OK;
+    for (int r = 0; r < SLOTS && status == SC_OK; r++) {
+        status = sc_schedule_add(schedule, &requests[r]);
+    }
+    while (status == SC_OK && !requests[SLOTS - 1].done) {
+        status = sc_schedule_step(schedule);
+    }
+    for (int r = 0; r < SLOTS; r++) {
+        sc_schedule_cancel(schedule, &requests[r]);
+    }
+    return status == SC_OK ? sc_schedule_settle(schedule) : status;
+}
+
+static enum sc_status drive_encoded_slots(void *arg, struct sc_decoder *decoder)
+{
+    struct sc_request requests[SLOTS];
+    struct sc_tensor features;
+    struct sc_schedule *schedule = NULL;
+    SC_TRY(sc_schedule_create(decoder, &schedule));
+    for (int r = 0; r < SLOTS; r++) {
+        requests[r] = encoded(decoder, SOURCE - r, &features);
+        requests[r].n_predict += r == SLOTS - 1 ? 0 : 3;
+    }
+    requests[SLOTS - 1].on_token = on_token;
+    requests[SLOTS - 1].arg = arg;
+    const enum sc_status status = run_watched(schedule, requests);
+    sc_schedule_free(schedule);
+    return status;
+}
+
 static enum sc_status drive_slots(void *arg, struct sc_decoder *decoder)
 {
     struct sc_request requests[SLOTS];
     struct sc_schedule *schedule = NULL;
     int64_t prompts[SLOTS][PROMPT];
     SC_TRY(sc_schedule_create(decoder, &schedule));
-    enum sc_status status = SC_OK;
-    for (int r = 0; r < SLOTS && status == SC_OK; r++) {
+    for (int r = 0; r < SLOTS; r++) {
         for (int i = 0; i < PROMPT; i++) {
             prompts[r][i] = (i * 7 + r) % (sc_decoder_vocabulary(decoder) - 1) + 1;
         }
@@ -128,15 +165,8 @@ static enum sc_status drive_slots(void *arg, struct sc_decoder *decoder)
             .sample = {.temperature = 0.8, .top_k = 40, .top_p = 0.9},
             .on_token = watched ? on_token : NULL,
             .arg = arg};
-        status = sc_schedule_add(schedule, &requests[r]);
     }
-    while (status == SC_OK && !requests[SLOTS - 1].done) {
-        status = sc_schedule_step(schedule);
-    }
-    for (int r = 0; r < SLOTS; r++) {
-        sc_schedule_cancel(schedule, &requests[r]);
-    }
-    status = status == SC_OK ? sc_schedule_settle(schedule) : status;
+    const enum sc_status status = run_watched(schedule, requests);
     sc_schedule_free(schedule);
     return status;
 }
@@ -202,15 +232,16 @@ static int run_decoder(const char *model, int n_ranks, int n_threads, drive_fn *
     return test.n_tokens == ANSWERS ? judge("decoder", &test, wanted) : fail("too few tokens");
 }
 
-static int run_encoded(const char *model, int n_ranks, int n_threads)
+static int run_encoded(const char *model, int n_ranks, int n_threads, drive_fn *how)
 {
     struct test test = {.arm_at = ARM_AT, .disarm_at = ENCODED_DISARM, .past = ENCODED_PAST};
     struct sc_ranks ranks = {.n = n_ranks,
         .model = model,
         .options = options(n_ranks, n_threads),
-        .drive = drive_encoded,
+        .drive = how,
         .served = served,
         .arg = &test};
+    ranks.options.context = ENCODED_CONTEXT;
     if (sc_ranks_run(&ranks) != SC_OK) {
         return fail(model);
     }
@@ -402,8 +433,11 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[1], "slots") == 0) {
         return run_decoder(argv[2], atoi(argv[3]), atoi(argv[4]), drive_slots, (struct expectation){0});
     }
+    if (argc == 5 && strcmp(argv[1], "encoders") == 0) {
+        return run_encoded(argv[2], atoi(argv[3]), atoi(argv[4]), drive_encoded_slots);
+    }
     if (argc == 5 && strcmp(argv[1], "encoder") == 0) {
-        return run_encoded(argv[2], atoi(argv[3]), atoi(argv[4]));
+        return run_encoded(argv[2], atoi(argv[3]), atoi(argv[4]), drive_encoded);
     }
     if (argc == 3 && strcmp(argv[1], "mpi") == 0) {
         return run_mpi(argv[2]);
@@ -414,6 +448,6 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "frame") == 0) {
         return run_frame(argv[2]);
     }
-    fprintf(stderr, "usage: alloc_test decoder|slots|encoder|mpi|control|frame MODEL ...\n");
+    fprintf(stderr, "usage: alloc_test decoder|slots|encoder|encoders|mpi|control|frame MODEL ...\n");
     return 2;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Random requests that come, run together, share beginnings, wait for pages and are cancelled, while the plan changes and
- * changes back under them: every text is the one that the request makes alone, and memory stays what it was.
+ * changes back under them: every text is the one that the request makes alone, and memory stays what it was. Behind an
+ * encoder each has a source of its own.
  *
  * usage: soak_test threads MODEL N_REQUESTS        3 ranks as threads
  *        soak_test mpi MODEL N_REQUESTS            under mpirun, a stage a rank */
@@ -14,14 +15,24 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "decode/schedule.h"
+#include "decode/source.h"
+#include "decode/union.h"
 #include "partitioner/plan.h"
 #include "tests/decoder/ranks.h"
 
-enum { SLOTS = 10, CONTEXT = 256, PAGES = 26, CHUNK = 24, MOST_PROMPT = 150, MOST_MADE = 48, STOCKS = 4, STOCK = 130 };
+enum { SLOTS = 10, MOST_PROMPT = 150, MOST_MADE = 48, STOCKS = 4, STOCK = 130 };
 
 enum { STAGES = 3, PLANS = 2, MOVES = 8 };
 
+enum { SOUNDS = 4, BANDS = 16, FRAMES = 48, MOST_SOURCE = 90 };
+
+/* Decoders behind encoders may have few positions. */
+static const struct sizes {
+    int context, pages, chunk, most_prompt, most_made;
+} usual = {256, 26, 24, MOST_PROMPT, MOST_MADE}, behind_encoder = {32, 7, 4, 9, 22};
+
 struct text {
+    int64_t source[MOST_SOURCE];
     int64_t prompt[MOST_PROMPT], made[MOST_MADE], alone[MOST_MADE];
     int n_made, n_alone;
     int stops_at; /* tokens after which it stops itself */
@@ -35,8 +46,12 @@ struct soak {
     int n;
     struct text *texts;
     int64_t stocks[STOCKS][STOCK]; /* how prompts begin */
+    float sounds[SOUNDS][BANDS * FRAMES];
+    struct sc_tensor features[SOUNDS];
+    const struct sizes *sizes;
     int64_t vocabulary;
     bool alone;
+    const struct sc_source_feeds *source; /* what an encoder reads; NULL: there is none */
     char plans[PLANS][64]; /* files; the plan changes to one after the other */
     int n_moves;
     int64_t first_bytes, last_bytes; /* allocated, half way, and at the end under the same plan */
@@ -67,7 +82,7 @@ static bool on_token(void *arg, int64_t token)
 static void make_prompt(struct soak *soak, struct text *text, int i)
 {
     const struct sc_random_key key = {.seed = 21, .stream = (uint64_t)i};
-    const int n = pick(i, 0, 1, MOST_PROMPT), stock = pick(i, 1, 0, 2 * STOCKS);
+    const int n = pick(i, 0, 1, soak->sizes->most_prompt), stock = pick(i, 1, 0, 2 * STOCKS);
     const int begun = stock < STOCKS ? pick(i, 2, 0, STOCK) : 0;
     for (int t = 0; t < n; t++) {
         text->prompt[t] = t < begun ? soak->stocks[stock][t]
@@ -77,9 +92,37 @@ static void make_prompt(struct soak *soak, struct text *text, int i)
     text->request.n_prompt = n;
 }
 
+static void make_sounds(struct soak *soak)
+{
+    const struct sc_random_key key = {.seed = 22};
+    const int64_t dims[2] = {BANDS, FRAMES};
+    for (int s = 0; s < SOUNDS; s++) {
+        sc_tensor_init(&soak->features[s], SC_F32, 2, dims);
+        soak->features[s].data = soak->sounds[s];
+        for (int k = 0; k < BANDS * FRAMES; k++) {
+            soak->sounds[s][k] = (float)sc_random_uniform(&key, (uint64_t)(s * BANDS * FRAMES + k));
+        }
+    }
+}
+
+static void make_source(struct soak *soak, struct text *text, int i)
+{
+    const struct sc_random_key key = {.seed = 23, .stream = (uint64_t)i};
+    int64_t bands, frames;
+    if (soak->source && sc_source_feeds_features(soak->source, &bands, &frames)) {
+        text->request.source.features = &soak->features[pick(i, 16, 0, SOUNDS - 1)];
+    } else if (soak->source) {
+        text->request.source = (struct sc_source){.ids = text->source, .n = pick(i, 16, 1, soak->sizes->context)};
+    }
+    for (int t = 0; t < MOST_SOURCE; t++) {
+        text->source[t] = (int64_t)(sc_random_uniform(&key, (uint64_t)t) * (double)soak->vocabulary);
+    }
+}
+
 static void make_texts(struct soak *soak)
 {
     int turn = 0;
+    make_sounds(soak);
     for (int s = 0; s < STOCKS * STOCK; s++) {
         soak->stocks[s / STOCK][s % STOCK] = (int64_t)(draw(-1 - s, 0) * (double)soak->vocabulary);
     }
@@ -88,8 +131,8 @@ static void make_texts(struct soak *soak)
         turn += pick(i, 3, 0, 5) == 0 ? pick(i, 4, 1, 60) : 0; /* they come in bursts */
         text->comes_at = turn;
         text->cancelled_at = pick(i, 5, 0, 9) == 0 ? turn + pick(i, 6, 0, 40) : -1;
-        text->stops_at = pick(i, 7, 0, 9) == 0 ? pick(i, 8, 1, MOST_MADE) : -1;
-        text->request = (struct sc_request){.n_predict = pick(i, 9, 0, MOST_MADE),
+        text->stops_at = pick(i, 7, 0, 9) == 0 ? pick(i, 8, 1, soak->sizes->most_made) : -1;
+        text->request = (struct sc_request){.n_predict = pick(i, 9, 0, soak->sizes->most_made),
             .sample = {.temperature = pick(i, 10, 0, 2) * 0.7,
                 .top_k = pick(i, 11, 0, 1) * 40,
                 .top_p = pick(i, 12, 0, 1) ? 1 : 0.9,
@@ -100,6 +143,7 @@ static void make_texts(struct soak *soak)
             .on_token = on_token,
             .arg = text};
         make_prompt(soak, text, i);
+        make_source(soak, text, i);
     }
 }
 
@@ -177,6 +221,7 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
     struct soak *soak = arg;
     if (soak->vocabulary == 0) {
         soak->vocabulary = sc_decoder_vocabulary(decoder);
+        soak->source = sc_decoder_source(decoder);
         make_texts(soak);
     }
     soak->n_stages = sc_session_plan(sc_decoder_session(decoder))->n_stages;
@@ -184,10 +229,12 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
     return soak->alone ? run_alone(soak, decoder) : run_together(soak, decoder);
 }
 
-static struct sc_decoder_options options(int n_stages, int n_slots, int64_t n_pages, int64_t chunk)
+/* Of a text alone, whose prompt goes whole; or of many. */
+static struct sc_decoder_options options(const struct soak *soak, int n_stages, int n_slots)
 {
-    return (struct sc_decoder_options){.chunk = chunk,
-        .context = CONTEXT,
+    const int n_pages = n_slots > 1 ? soak->sizes->pages : 0;
+    return (struct sc_decoder_options){.chunk = n_slots > 1 ? soak->sizes->chunk : 1000,
+        .context = soak->sizes->context,
         .session = {.n_stages = n_stages,
             .n_threads = 1,
             .n_slots = n_slots,
@@ -211,7 +258,7 @@ static enum sc_status write_plans(struct soak *soak, const char *model)
     for (int p = 0; p < PLANS; p++) {
         struct sc_ranks ranks = {.n = STAGES,
             .model = model,
-            .options = options(STAGES, 1, 0, 1000),
+            .options = options(soak, STAGES, 1),
             .drive = write_plan,
             .arg = soak->plans[p]};
         ranks.options.session.random_plan = true;
@@ -224,7 +271,7 @@ static enum sc_status write_plans(struct soak *soak, const char *model)
 
 static enum sc_status run_by_itself(struct soak *soak, const char *model)
 {
-    struct sc_ranks ranks = {.n = 1, .model = model, .options = options(1, 1, 0, 1000), .drive = drive, .arg = soak};
+    struct sc_ranks ranks = {.n = 1, .model = model, .options = options(soak, 1, 1), .drive = drive, .arg = soak};
     soak->alone = true;
     const enum sc_status status = sc_ranks_run(&ranks);
     soak->alone = false;
@@ -264,7 +311,7 @@ static int judge(const struct soak *soak)
         counts->n_chunks, counts->n_steps, (double)counts->n_rows / (double)counts->n_steps, counts->most_in_flight,
         counts->n_shared, counts->most_chunks_between, grown / 1024);
     const bool busy = counts->most_in_flight >= soak->n_stages && n_cut > 0 && soak->n_moves == MOVES &&
-        (!soak->apart || (counts->n_rows > counts->n_steps && counts->n_shared > 0));
+        (!soak->apart || (counts->n_rows > counts->n_steps && (counts->n_shared > 0 || soak->source)));
     const bool flat = grown < 1 << 20;
     if (!busy || !flat) {
         printf("FAIL %s\n", flat ? "too little happened at once" : "memory grew");
@@ -275,7 +322,7 @@ static int judge(const struct soak *soak)
 static int run_threads(struct soak *soak, const char *model)
 {
     struct sc_ranks ranks = {
-        .n = STAGES, .model = model, .options = options(STAGES, SLOTS, PAGES, CHUNK), .drive = drive, .arg = soak};
+        .n = STAGES, .model = model, .options = options(soak, STAGES, SLOTS), .drive = drive, .arg = soak};
     if (run_by_itself(soak, model) != SC_OK || sc_ranks_run(&ranks) != SC_OK) {
         fprintf(stderr, "soak_test: %s\n", sc_error_last()->text);
         return 2;
@@ -287,7 +334,7 @@ static enum sc_status run_rank(struct soak *soak, struct sc_world *world, const 
 {
     struct sc_model *model = NULL;
     struct sc_decoder *decoder = NULL;
-    const struct sc_decoder_options chosen = options(sc_world_size(world), SLOTS, PAGES, CHUNK);
+    const struct sc_decoder_options chosen = options(soak, sc_world_size(world), SLOTS);
     SC_TRY(sc_world_agree(world, sc_world_rank(world) == 0 ? run_by_itself(soak, path) : SC_OK));
     SC_TRY(sc_world_agree(world, sc_ranks_open_model(path, &model)));
     SC_TRY(sc_decoder_open(world, model, &chosen, &decoder));
@@ -326,6 +373,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: soak_test threads|mpi MODEL N_REQUESTS\n");
         return 2;
     }
+    soak.sizes = sc_union_is_one(argv[2]) ? &behind_encoder : &usual;
     const int code = argv[1][0] == 't' ? run_threads(&soak, argv[2]) : run_mpi(&soak, argv[2]);
     for (int p = 0; p < PLANS && soak.plans[p][0]; p++) {
         (void)unlink(soak.plans[p]);

@@ -2,7 +2,7 @@
  * Claims about rows that are apart: proven for decoders as exporters write them, and not for what mixes rows. */
 #include "decode/last_row.h"
 #include "decode/rewrite.h"
-#include "graph_case.h"
+#include "union_case.h"
 
 static bool rows_apart(struct sc_model *model)
 {
@@ -36,6 +36,19 @@ static void rows_of_exported_decoders_are_apart(void **state)
         sc_model_close(model);
     }
     assert_int_equal(n_wrong, 0);
+}
+
+/* Each row's keys and values of cross-attention are its own text's. */
+static void rows_behind_an_encoder_are_apart(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"bart_optimum17", "whisper_optimum14", "t5_optimum15"};
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+        struct union_case c;
+        union_open(&c, families[f]);
+        assert_true(rows_apart(c.model));
+        union_close(&c);
+    }
 }
 
 /* States that the graph makes anew, and experts that take the rows they get. */
@@ -81,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_exported_decoders_are_apart),
+        cmocka_unit_test(rows_behind_an_encoder_are_apart),
         cmocka_unit_test(others_are_not_proven),
         cmocka_unit_test(an_operator_that_is_not_known_ends_the_proof),
     };

@@ -131,6 +131,44 @@ static void texts_among_others_are_those_alone(void **state)
     free(f);
 }
 
+/* Bytes of weights since `before`, less those of so many steps and chunks of one token, which are steps too. */
+static int64_t bytes_left(const struct fixture *f, int64_t before, int64_t step_bytes)
+{
+    const struct sc_schedule_counts *counts = sc_schedule_counts(f->schedule);
+    return sc_session_read_weight_bytes(sc_decoder_session(f->decoder)) - before -
+        step_bytes * (counts->n_steps + counts->n_chunks);
+}
+
+/* One step of many texts reads as much as one of a single text. */
+static void weights_that_are_read_do_not_depend_on_the_rows(void **state)
+{
+    (void)state;
+    struct fixture *f = calloc(1, sizeof *f);
+    open_fixture(f, 1);
+    const struct sc_session *session = sc_decoder_session(f->decoder);
+    int64_t bytes[3] = {0}, before = 0;
+    for (int round = 0; round < 3; round++) { /* of one token, of two: the difference is a step */
+        assert_ok(sc_schedule_add(f->schedule, make_request(f, 0, 1 + round)));
+        run_all(f);
+        bytes[round] = sc_session_read_weight_bytes(session) - before;
+        before += bytes[round];
+    }
+    const int64_t step_bytes = bytes[1] - bytes[0], source_bytes = bytes[0] - step_bytes;
+    assert_true(step_bytes > 0 && source_bytes > 0 && bytes[2] - bytes[1] == step_bytes);
+    close_fixture(f);
+    open_fixture(f, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_ok(sc_schedule_add(f->schedule, make_request(f, i, MOST_MADE)));
+    }
+    run_all(f);
+    const struct sc_schedule_counts *counts = sc_schedule_counts(f->schedule);
+    assert_int_equal(counts->n_rows, 5 * (MOST_MADE - 1));
+    assert_true(counts->n_steps < 2 * MOST_MADE);
+    assert_int_equal(bytes_left(f, 0, step_bytes), 5 * source_bytes);
+    close_fixture(f);
+    free(f);
+}
+
 static void save(struct fixture *f, const char *path, const struct sc_request *request)
 {
     const struct sc_state_owner owner = sc_decoder_states(f->decoder);
@@ -228,6 +266,7 @@ static void a_text_without_a_source_goes_on_or_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(texts_among_others_are_those_alone),
+        cmocka_unit_test(weights_that_are_read_do_not_depend_on_the_rows),
         cmocka_unit_test(a_text_that_was_saved_goes_on_without_its_source),
         cmocka_unit_test(a_text_without_a_source_goes_on_or_fails)};
     return cmocka_run_group_tests_name("texts behind an encoder", tests, NULL, NULL);
