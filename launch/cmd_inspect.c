@@ -96,6 +96,20 @@ static int print_operators(int n, struct sc_op_count *counts)
     return missing;
 }
 
+/* What makes one scale of all the rows it is given: a decoder's text then depends on which rows go together. */
+static void print_mixing(int n, const struct sc_op_count *counts)
+{
+    static const char *const mixing[] = {"DynamicQuantizeLinear", "DynamicQuantizeMatMul"};
+    for (int i = 0; i < n; i++) {
+        for (size_t m = 0; m < sizeof mixing / sizeof mixing[0]; m++) {
+            if (strcmp(counts[i].op, mixing[m]) == 0) {
+                printf("  %s mixes rows: each request has microbatches of its own, and its text may change with -ub\n",
+                    mixing[m]);
+            }
+        }
+    }
+}
+
 /* The last line: whether it will run. */
 static void print_verdict(int n, int missing)
 {
@@ -140,12 +154,13 @@ static int constant_states(const struct sc_graph *graph, int n_pairs, const stru
     return n;
 }
 
-static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_formats *formats)
+static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_formats *formats, int *n_pairs)
 {
     static const char *const kinds[] = {
         "paged, appended in place", "dense, made anew each step", "constant, made once of what the encoder says"};
     struct sc_state_pair *pairs;
     int n;
+    *n_pairs = 0;
     if (sc_decode_rewrite(model, NULL, &n, &pairs) != SC_OK && sc_pairs_find(model, &n, &pairs) != SC_OK) {
         printf("states\n  %s\n", sc_error_last()->text);
         return SC_OK;
@@ -160,20 +175,24 @@ static enum sc_status print_pairs(struct sc_model *model, const struct sc_cache_
             model->graph->values[pairs[p].out].name, kinds[pairs[p].kind], as ? ", kept as " : "", as ? as : "");
     }
     (void)constant_states(model->graph, n, pairs, true);
+    *n_pairs = n;
     return SC_OK;
 }
 
 static enum sc_status inspect(struct sc_model *model, const struct sc_cache_formats *formats)
 {
     struct sc_op_count *counts = NULL;
-    int n = 0, capacity = 0;
+    int n = 0, capacity = 0, n_pairs = 0;
     print_head(model);
     print_values(model, "inputs", model->graph->n_inputs, model->graph->inputs);
     print_values(model, "outputs", model->graph->n_outputs, model->graph->outputs);
     SC_TRY(sc_pass_functions(model)); /* operators and states are those of what functions come to */
     enum sc_status status = count_operators(model->graph, &n, &capacity, &counts);
     if (status == SC_OK) {
-        status = print_pairs(model, formats);
+        status = print_pairs(model, formats, &n_pairs);
+    }
+    if (status == SC_OK && n_pairs > 0) {
+        print_mixing(n, counts);
     }
     if (status == SC_OK) {
         const int missing = print_operators(n, counts);

@@ -42,3 +42,4 @@ if __name__ == "__main__":
     pass_graphs.narrow_cast()
     state_graphs.encoder_pair()
     state_graphs.many_nodes()
+    state_graphs.mixed_rows()

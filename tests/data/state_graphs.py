@@ -25,6 +25,20 @@ def attention(name, past="past_key_values.0.", present="present.0.", kind=T.FLOA
          ir=11)
 
 
+def mixed_rows():
+    """A cache behind DynamicQuantizeLinear, which makes one scale of all the rows it is given."""
+    nodes = [
+        node("e = Gather table input_ids"),
+        node("codes scale zero = DynamicQuantizeLinear e"),
+        node("x = DequantizeLinear codes scale zero"),
+        node("logits key_after value_after = Attention x x x - key value", is_causal=1, q_num_heads=2, kv_num_heads=2)
+    ]
+    cache = lambda name, length: f32(name, "batch", 2, length, 2)
+    ins = [i64("input_ids", "batch", "sequence"), cache("key", "past"), cache("value", "past")]
+    outs = [f32("logits", "batch", "sequence", 4), cache("key_after", "total"), cache("value_after", "total")]
+    save("mixed_rows", nodes, ins, outs, [nh.from_array(ints(8, 4), "table")], opset=23, ir=11)
+
+
 def failing_states():
     """Three Attention layers with caches, before each a Gather with indices of its own that can fail alone, and a value that
     skips the middle one."""
