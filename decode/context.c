@@ -12,17 +12,12 @@ static void limit(int64_t *context, int64_t rows)
 }
 
 /* Operators that look positions up in a table of cosines: which input that is. RotaryEmbedding-23 does when it has
- * position_ids (3). Gather does with rows that were learned, where its indices are position_ids as they come. */
+ * position_ids (3). Rows that a Gather takes from a learned table are what capacities say already. */
 static const struct {
     const char *domain, *op;
     int positions, table; /* inputs; positions -1: of its own making */
 } lookups[] = {{"", "RotaryEmbedding", 3, 1}, {"com.microsoft", "RotaryEmbedding", 1, 2},
-    {"com.microsoft", "GroupQueryAttention", -1, 7}, {"", "Gather", 1, 0}};
-
-static bool is_positions(const struct sc_graph *graph, int value)
-{
-    return graph->values[value].place == SC_PLACE_INPUT && strcmp(graph->values[value].name, "position_ids") == 0;
-}
+    {"com.microsoft", "GroupQueryAttention", -1, 7}};
 
 static bool has_input(const struct sc_node *node, int i)
 {
@@ -34,8 +29,7 @@ static int find_table(const struct sc_graph *graph, const struct sc_node *node)
 {
     for (size_t l = 0; l < sizeof lookups / sizeof lookups[0]; l++) {
         if (strcmp(node->op, lookups[l].op) == 0 && strcmp(node->domain, lookups[l].domain) == 0 &&
-            has_input(node, lookups[l].positions) && has_input(node, lookups[l].table) &&
-            (strcmp(node->op, "Gather") != 0 || is_positions(graph, node->in[1]))) {
+            has_input(node, lookups[l].positions) && has_input(node, lookups[l].table)) {
             return graph->values[node->in[lookups[l].table]].weight;
         }
     }

@@ -114,6 +114,22 @@ static enum sc_status evaluate_states(struct attention_pass *pass)
     return pass->symbolics.n_bounds ? evaluate(pass) : SC_OK; /* what comes before a table is bounded by it too */
 }
 
+/* Positions that are looked up in a table bound the text: a row past its end is an error of the run. */
+static void note_most(const struct attention_pass *pass)
+{
+    const struct sc_symbolics *s = &pass->symbolics;
+    int64_t *most = pass->options->most;
+    for (int b = 0; most && b < s->n_bounds; b++) {
+        const struct sc_size *size = &s->bounds[b].size;
+        struct sc_size tokens = {.constant = size->constant};
+        tokens.symbol[SC_PASS_PAST] = tokens.symbol[SC_PASS_NEW] = 1;
+        const int64_t room = s->bounds[b].most - size->constant;
+        if (sc_size_equal(&tokens, size) && room > 0 && (*most == 0 || room < *most)) {
+            *most = room;
+        }
+    }
+}
+
 static enum sc_status find(struct attention_pass *pass)
 {
     const struct sc_graph *graph = pass->graph;
@@ -260,8 +276,9 @@ static enum sc_status apply(struct attention_pass *pass)
     if (applied == 0) {
         return SC_OK;
     }
-    if (pass->symbolics.assumed > 0) {
-        *pass->options->most = pass->symbolics.assumed;
+    int64_t *most = pass->options->most;
+    if (pass->symbolics.assumed > 0 && (*most == 0 || pass->symbolics.assumed < *most)) {
+        *most = pass->symbolics.assumed;
     }
     struct sc_graph old = *pass->graph;
     sc_edit_open(&edit, pass->model);
@@ -296,6 +313,7 @@ static enum sc_status run(struct attention_pass *pass)
     }
     SC_TRY(sc_infer_graph(graph, sc_kernels_at(SC_ISA_BASE), &pass->scratch, NULL, pass->facts));
     SC_TRY(evaluate_states(pass));
+    note_most(pass);
     SC_TRY(find(pass));
     SC_TRY(index_matches(pass));
     SC_TRY(drop_shared(pass));
@@ -304,7 +322,8 @@ static enum sc_status run(struct attention_pass *pass)
 
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options)
 {
-    if (!has_softmax(model->graph)) {
+    const bool asks_most = options->n_inputs > 0 && options->most;
+    if (!asks_most && !has_softmax(model->graph)) {
         return SC_OK;
     }
     struct attention_pass pass = {.model = model, .graph = model->graph, .options = options};

@@ -38,8 +38,8 @@ struct sc_pass_options {
     const bool *given; /* by graph input: callers give it though it has a default; NULL: none of them */
     const int8_t *modes; /* by graph input, of booleans: 1 always true, -1 always false, 0 either; NULL: either */
     int64_t
-        *most; /* set to the most tokens that there may be, past and new, where the rewrite relies on it; NULL: on no
-                      such number */
+        *most; /* 0 at first; set to the most tokens that there may be, past and new, where a table of positions has no
+                      more, or the rewrite relies on it; NULL: it relies on no such number */
     unsigned without; /* bits of SC_PASS_...: left out, for tests */
 };
 

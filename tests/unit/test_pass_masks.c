@@ -50,7 +50,8 @@ struct rule {
 static const struct rule rules[] = {
     {"masks_window", true, false, 2, 0, 1, {0}, 0, 0}, {"masks_cap", true, false, -1, 2.5F, 0.5F, {0}, 0, 0},
     {"masks_scatter", true, false, -1, 0, 1, {0}, 0, 0},
-    {"masks_table", true, false, -1, 0, 1, {0}, 0, 0}, /* positions are looked up in a table: beyond it the run fails */
+    {"masks_table", true, false, -1, 0, 1, {0}, 128,
+        0}, /* positions are looked up in a table: beyond it the run fails */
     {"masks_table_open", true, false, -1, 0, 1, {0}, 128, 0}, {"masks_band", true, false, 4, 0, 1, {0}, 128, 0},
     {"masks_slopes", true, false, -1, 0, 0.5F, {0.5F, 0.125F}, 0, 0},
     {"masks_length", true, false, -1, 0, 1, {0}, 0, 0}, {"masks_live", false, true, -1, 0, 1, {0}, 0, 0},
