@@ -36,7 +36,7 @@ static int find_table(const struct sc_graph *graph, const struct sc_node *node)
     return -1;
 }
 
-static int64_t graph_context(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs)
+int64_t sc_context_most(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs)
 {
     int64_t context = INT64_MAX;
     for (int p = 0; p < n_pairs; p++) {
@@ -54,7 +54,7 @@ static int64_t graph_context(const struct sc_graph *graph, int n_pairs, const st
 enum sc_status sc_context_settle(
     const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs, int64_t *context)
 {
-    const int64_t most = graph_context(graph, n_pairs, pairs);
+    const int64_t most = sc_context_most(graph, n_pairs, pairs);
     if (*context <= 0) {
         *context = most < SC_DEFAULT_CONTEXT ? most : SC_DEFAULT_CONTEXT;
     }

@@ -12,4 +12,7 @@
 enum sc_status sc_context_settle(
     const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs, int64_t *context);
 
+/* The most positions that the graph has room for; INT64_MAX: nothing in it tells. */
+int64_t sc_context_most(const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs);
+
 #endif

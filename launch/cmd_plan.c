@@ -14,6 +14,7 @@
 #include "launch/dims.h"
 #include "launch/plan_compare.h"
 #include "launch/plan_picture.h"
+#include "launch/sized.h"
 #include "partitioner/report.h"
 #include "passes/passes.h"
 #include "runtime/planning.h"
@@ -27,6 +28,8 @@ struct sc_planner_run {
     struct sc_state_pair *pairs;
     int n_pairs;
     const char *open_dims; /* their names: they count as 1 */
+    int64_t context; /* that nobody gave; 0: one was given, or there are no states */
+    const char *context_why;
 };
 
 /* Sizes to plan for: one step of decoding in the middle of the context for a decoder, declared dims and -d for the
@@ -58,7 +61,10 @@ static enum sc_status settle_usual(struct sc_planner_run *run, int64_t *context)
         return SC_OK;
     }
     SC_TRY(sc_begin_context(run->model->folder, &run->arena, &usual));
-    *context = usual > 0 && usual < *context ? usual : *context;
+    if (usual > 0 && usual < *context) {
+        *context = usual;
+        run->context_why = "the files beside it say so";
+    }
     return SC_OK;
 }
 
@@ -124,8 +130,12 @@ static enum sc_status annotate(struct sc_planner_run *run, const char *path)
     return status;
 }
 
-static void note_dims(const struct sc_planner_run *run)
+static void print_notes(const struct sc_planner_run *run)
 {
+    if (run->context > 0) {
+        printf("note: planned for texts of %lld positions: %s; -c N says another number\n", (long long)run->context,
+            run->context_why);
+    }
     if (run->open_dims && run->open_dims[0]) {
         printf("note: no size was given for %s: 1 is taken; -d NAME=N says another\n", run->open_dims);
     }
@@ -143,7 +153,7 @@ static enum sc_status compare(struct sc_planner_run *run, const struct sc_planni
         return sc_fail(SC_BAD_USAGE, "option '--compare' needs -pp N, the most stages to look at");
     }
     SC_TRY(sc_plan_compare(run->model, planning, is_state, stdout));
-    note_dims(run);
+    print_notes(run);
     return SC_OK;
 }
 
@@ -181,7 +191,10 @@ static enum sc_status plan(struct sc_planner_run *run)
     const struct sc_cache_formats formats = sc_options_cache_formats(options);
     SC_TRY(sc_pairs_set_formats(run->pairs, run->n_pairs, &formats));
     SC_TRY(sc_context_settle(run->model->graph, run->n_pairs, run->pairs, &planning.context));
+    run->context_why =
+        sc_sized_context_why(planning.context, sc_context_most(run->model->graph, run->n_pairs, run->pairs));
     SC_TRY(settle_usual(run, &planning.context));
+    run->context = run->n_pairs > 0 && !sc_options_given(options, "ctx") ? planning.context : 0;
     SC_TRY(input_facts(run, planning.context, &inputs));
     SC_TRY(sc_kernels_best(&planning.kernels));
     SC_TRY(sc_planning_mark_states(run->model, run->n_pairs, run->pairs, &run->arena, &is_state));
@@ -202,7 +215,7 @@ static enum sc_status plan(struct sc_planner_run *run)
     SC_TRY(annotated ? annotate(run, annotated) : SC_OK);
     SC_TRY(draw(run, facts, is_state));
     fputs(table, stdout);
-    note_dims(run);
+    print_notes(run);
     return SC_OK;
 }
 

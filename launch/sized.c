@@ -16,8 +16,9 @@
 #include "passes/passes.h"
 #include "runtime/planning.h"
 
-/* Given sizes in place of declared dims. A cache counts for the longest past that was given, in memory and in time. */
-static void set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64_t *context, int64_t *past)
+/* Given sizes in place of declared dims. A cache counts for the longest past that was given, in memory and in time. false:
+ * none was. */
+static bool set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64_t *context, int64_t *past)
 {
     int64_t longest = -1;
     for (int i = 0; i < graph->n_inputs; i++) {
@@ -32,6 +33,7 @@ static void set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64
     }
     *context = longest >= 0 ? longest : *context;
     *past = longest > 0 ? longest : 1;
+    return longest >= 0;
 }
 
 static enum sc_status size(
@@ -51,14 +53,23 @@ static enum sc_status size(
     SC_TRY(sc_context_settle(model->graph, n_pairs, pairs, &planning.context));
     SC_TRY(sc_planning_mark_states(model, n_pairs, pairs, &sized->arena, &is_state));
     SC_TRY(sc_passes_run(model, planning.kernels));
-    set_inputs(model->graph, &dims, &planning.context, &planning.past);
+    const int64_t settled = planning.context;
+    const bool given = set_inputs(model->graph, &dims, &planning.context, &planning.past);
     SC_TRY(sc_pass_describe(model, planning.kernels, &sized->arena, &sized->facts));
     planning.n_pairs = n_pairs;
     planning.pairs = pairs;
     planning.input_facts = dims.facts;
     sized->context = n_pairs > 0 ? planning.context : 0;
+    sized->context_why = given ? "" : sc_sized_context_why(settled, sc_context_most(model->graph, n_pairs, pairs));
     SC_TRY(sc_planning_make(model, &planning, is_state, &sized->arena, &sized->closed, &sized->plan));
     return sc_dims_fill(&dims, &sized->arena, &sized->open_dims);
+}
+
+const char *sc_sized_context_why(int64_t context, int64_t most)
+{
+    return context == most  ? "all that the model has room for"
+        : most == INT64_MAX ? "nothing in the model tells how many there may be"
+                            : "the model has room for more";
 }
 
 enum sc_status sc_sized_open(const struct sc_options *options, struct sc_sized *sized)
@@ -178,8 +189,8 @@ static void print_memory(const struct sc_sized *sized)
     printf("  %-12s %10s\n", "packed", sc_bytes_text(stage->packed_bytes, text, sizeof text));
     printf("  %-12s %10s\n", "activations", sc_bytes_text(stage->activation_bytes, text, sizeof text));
     if (sized->context > 0) {
-        printf("  %-12s %10s of %lld positions\n", "caches", sc_bytes_text(stage->state_bytes, text, sizeof text),
-            (long long)sized->context);
+        printf("  %-12s %10s of %lld positions%s%s\n", "caches", sc_bytes_text(stage->state_bytes, text, sizeof text),
+            (long long)sized->context, sized->context_why[0] ? ": " : "", sized->context_why);
     }
 }
 

@@ -14,8 +14,12 @@ struct sc_sized {
     struct sc_fact *closed; /* the same with dims that were not given as 1 */
     struct sc_plan *plan; /* one stage */
     int64_t context; /* positions that caches are counted for; 0: there are none */
+    const char *context_why; /* what they are, where no past was given; "": it was */
     const char *open_dims; /* their names; "": none */
 };
+
+/* In words, why a context is taken that nobody gave: the model has room for `most` positions (sc_context_most). */
+const char *sc_sized_context_why(int64_t context, int64_t most);
 
 /* The model and dims of the options. Fails as opening, passes, formats and dims do; release is safe then too. */
 enum sc_status sc_sized_open(const struct sc_options *options, struct sc_sized *sized);
