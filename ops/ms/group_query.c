@@ -185,7 +185,8 @@ static enum sc_status infer_gqa(struct sc_infer *infer)
             continue;
         }
         /* A past with room for everything is a shared buffer: the present has its size. */
-        const int64_t room = s.past >= 0 && s.total >= 0 ? (s.past > s.total ? s.past : s.total) : SC_DIM_UNKNOWN;
+        const int64_t grown = s.past >= 0 && s.total >= 0 ? (s.past > s.total ? s.past : s.total) : SC_DIM_UNKNOWN;
+        const int64_t room = p->evicts && sc_infer_in(infer, SC_GQA_PAST_K) ? s.past : grown;
         const int64_t present[4] = {s.batch, p->kv_heads, room, s.cache_width};
         sc_fact_tensor(infer->out[i], s.cache, 4, present);
     }
@@ -254,7 +255,7 @@ static enum sc_status check_count(const struct sc_call *call, const struct sc_gq
     int64_t start, length;
     sc_gqa_span(call, s, b, &start, &length);
     const int64_t count = length - start, room = s->past > s->total ? s->past : s->total;
-    if (count < 0 || count > s->n || count > length || length < 1 || start + s->n > room) {
+    if (count < 0 || count > s->n || count > length || length < 1 || (start + s->n > room && !sc_gqa_evicts(call, s))) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "query_seqlens is %lld in batch row %lld, of %lld rows, with seqlens_k %lld and room for %lld",
             (long long)count, (long long)b, (long long)s->n, (long long)length - 1, (long long)room);
@@ -277,10 +278,8 @@ static enum sc_status check_span(const struct sc_call *call, const struct sc_gqa
                 "seqlens_k is %lld in batch row %lld, the cache has %lld rows", (long long)sc_index_at(seqlens, b),
                 (long long)b, (long long)length);
         }
-    } else if (p->evicts && length > s->past) {
-        return sc_node_fail(call->graph, call->node, SC_UNSUPPORTED,
-            "sliding_window_cache: %lld rows in a cache of %lld that is not kept", (long long)length,
-            (long long)s->past);
+    } else if (sc_gqa_evicts(call, s)) {
+        SC_TRY(sc_gqa_check_window(call, s, b));
     } else if (start < 0 || start > s->past || length < 0 || length > s->total) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "seqlens_k is %lld in batch row %lld, with %lld new rows, a past of %lld and a total of %lld",

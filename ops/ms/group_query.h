@@ -4,8 +4,7 @@
 #ifndef SC_OPS_MS_GROUP_QUERY_H
 #define SC_OPS_MS_GROUP_QUERY_H
 
-#include "ops/kernels/cache_codes.h"
-#include "ops/op.h"
+#include "ops/ms/cached.h"
 
 enum sc_gqa_input {
     SC_GQA_QUERY,
@@ -60,6 +59,15 @@ enum sc_status sc_gqa_read_codes(const struct sc_graph *graph, const struct sc_n
 void sc_gqa_find_cache(const struct sc_infer *infer, struct sc_gqa_sizes *sizes);
 enum sc_status sc_gqa_check_codes(const struct sc_infer *infer, const struct sc_gqa_sizes *sizes);
 void sc_gqa_spread_scales(const struct sc_call *call, int i, int64_t width, float *to);
+
+/* Caches that hold a window (group_query_window.c): whether the call has them; what does not fit them; spans, and a bias, from the
+ * first position that they hold, for a present with room for past and new rows; and which of these the outputs keep. */
+bool sc_gqa_evicts(const struct sc_call *call, const struct sc_gqa_sizes *sizes);
+enum sc_status sc_gqa_check_window(const struct sc_call *call, const struct sc_gqa_sizes *sizes, int64_t b);
+void sc_gqa_open_window(const struct sc_call *call, const struct sc_gqa_sizes *sizes,
+    struct sc_cached_attention *cached, int64_t *start, int64_t *length);
+void sc_gqa_close_window(
+    const struct sc_call *call, const struct sc_gqa_sizes *sizes, const struct sc_cached_attention *cached);
 
 size_t sc_gqa_scratch(const struct sc_call *call);
 void sc_gqa_run(const struct sc_call *call);

@@ -61,7 +61,12 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_si
     if (has_sink(call)) {
         r.sink = sc_room_bytes(&room, (size_t)p->q_heads * sizeof(float));
     }
-    if (!s->resident) {
+    if (sc_gqa_evicts(call, s)) {
+        const size_t held =
+            (size_t)(s->batch * p->kv_heads * (s->past + s->n) * s->cache_width) * sc_type_bytes(s->cache);
+        r.present_k = sc_room_bytes(&room, held);
+        r.present_v = sc_room_bytes(&room, held);
+    } else if (!s->resident) {
         r.present_k = sc_call_out(call, 1) ? NULL : sc_room_bytes(&room, cache);
         r.present_v = sc_call_out(call, 2) ? NULL : sc_room_bytes(&room, cache);
     }
@@ -137,7 +142,7 @@ static void describe(const struct sc_call *call, const struct sc_gqa_sizes *s, s
     c->past_k = sc_call_in(call, SC_GQA_PAST_K) ? sc_call_in(call, SC_GQA_PAST_K)->data : NULL;
     c->past_v = sc_call_in(call, SC_GQA_PAST_V) ? sc_call_in(call, SC_GQA_PAST_V)->data : NULL;
     c->past_room = s->past;
-    c->present_room = s->past > s->total ? s->past : s->total;
+    c->present_room = sc_gqa_evicts(call, s) ? s->past + s->n : s->past > s->total ? s->past : s->total;
 }
 
 /* What quantised caches hold. */
@@ -319,14 +324,21 @@ void sc_gqa_run(const struct sc_call *call)
     if (!s.resident) {
         const struct sc_tensor *present_k = sc_call_out(call, 1);
         const struct sc_tensor *present_v = sc_call_out(call, 2);
-        c.present_k = present_k ? present_k->data : rooms.present_k;
-        c.present_v = present_v ? present_v->data : rooms.present_v;
+        c.present_k = rooms.present_k ? rooms.present_k : present_k->data;
+        c.present_v = rooms.present_v ? rooms.present_v : present_v->data;
         if (present_k && sc_tensor_bytes(present_k) > 0 && present_v) { /* rows past the valid ones are zeros */
-            memset(c.present_k, 0, sc_tensor_bytes(present_k));
-            memset(c.present_v, 0, sc_tensor_bytes(present_v));
+            memset(present_k->data, 0, sc_tensor_bytes(present_k));
+            memset(present_v->data, 0, sc_tensor_bytes(present_v));
         }
     }
+    const bool evicts = sc_gqa_evicts(call, &s);
+    if (evicts) {
+        sc_gqa_open_window(call, &s, &c, rooms.start, rooms.length);
+    }
     sc_cached_run(&c, call->kernels, call->team, rooms.rest);
+    if (evicts) {
+        sc_gqa_close_window(call, &s, &c);
+    }
     if (c.attention.tap == SC_TAP_BIAS) {
         clear_hidden(&c, rooms.start, rooms.length);
     }

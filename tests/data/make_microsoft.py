@@ -166,6 +166,26 @@ for name, fixed in {
     case("group_query_" + name, **fixed)(group_query)
 
 
+def specified(op, inputs, attributes):
+    """Rows of a windowed cache that hold no position are unspecified: zeros here."""
+    y, *presents = by_node(op, inputs, attributes, 3)
+    room = inputs[3].shape[2]
+    at_once = room - attributes["local_window_size"] + 1
+    for b, total in enumerate(inputs[5] + 1):
+        for present in presents:
+            present[b, :, total - max(0, -(-(total - room) // at_once)) * at_once:] = 0
+    return [y, *presents]
+
+
+for name, fixed in {
+    "evicts": dict(past=9, room=6, rotary=16, local_window_size=4), "evicts_none": dict(past=3, room=6, local_window_size=4),
+    "evicts_chunk": dict(n=9, past=5, room=7, local_window_size=5, rotary=16), "evicts_first": dict(n=12, room=5, local_window_size=5),
+    "evicts_batch": dict(batch=3, room=6, local_window_size=3, lengths=[4, 15, 9], rotary=16), "evicts_bias": dict(past=9, room=6, local_window_size=4, bias=(1, 4)),
+}.items():
+    case("group_query_" + name, sliding_window_cache=1, **fixed)(group_query)
+    RULES["group_query_" + name] = specified
+
+
 def codes_of(x, scales, type):
     """What a quantised cache holds of [.., width]: int8, float8, or two numbers of 4 bits a byte."""
     scaled = x.astype(np.float32) * (np.float32(1) / scales)
