@@ -37,9 +37,9 @@ enum sc_status sc_gqa_check_window(const struct sc_call *call, const struct sc_g
     }
     const bool apart = given_up(call, s, start) != given_up(call, s, first);
     if ((sc_call_in(call, SC_GQA_BIAS) && apart) || (length > s->past && sc_call_out(call, 3))) {
-        return sc_node_fail(call->graph, call->node, SC_UNSUPPORTED,
-            "sliding_window_cache with %s", apart ? "attention_bias where batch rows gave up different positions"
-                                                  : "output_qk where positions were given up");
+        return sc_node_fail(call->graph, call->node, SC_UNSUPPORTED, "sliding_window_cache with %s",
+            apart ? "attention_bias where batch rows gave up different positions"
+                  : "output_qk where positions were given up");
     }
     return SC_OK;
 }
@@ -60,8 +60,7 @@ void sc_gqa_open_window(const struct sc_call *call, const struct sc_gqa_sizes *s
     }
 }
 
-void sc_gqa_close_window(
-    const struct sc_call *call, const struct sc_gqa_sizes *s, const struct sc_cached_attention *c)
+void sc_gqa_close_window(const struct sc_call *call, const struct sc_gqa_sizes *s, const struct sc_cached_attention *c)
 {
     const struct sc_gqa_params *p = call->params;
     const size_t row = (size_t)s->cache_width * sc_type_bytes(s->cache);

@@ -191,9 +191,10 @@ static int read_configs(const char *folder, struct sc_arena *arena)
     struct sc_begin begin;
     struct sc_mel_options mel;
     struct sc_tokenizer *tokenizer = NULL;
+    const char *ignored;
     int64_t *ids, context;
     int n;
-    int reached = sc_search_read(folder, arena, &search) == SC_OK;
+    int reached = sc_search_read(folder, false, arena, &search, &ignored) == SC_OK;
     reached += sc_begin_read(folder, &wish, arena, &begin) == SC_OK;
     reached += sc_begin_context(folder, arena, &context) == SC_OK;
     reached += sc_features_read(folder, arena, &mel) == SC_OK;
@@ -237,7 +238,7 @@ int sc_drive_sound(struct sc_draw *draw, const char *folder)
     struct sc_sound sound;
     char path[128], name[64];
     float *features;
-    double left;
+    int64_t n_windows;
     size_t n = 0;
     int reached = 0;
     snprintf(path, sizeof path, "%.80s/sound.wav", folder);
@@ -248,7 +249,7 @@ int sc_drive_sound(struct sc_draw *draw, const char *folder)
     unsigned char *bytes = seed ? sc_mutate_bytes(draw, (const unsigned char *)seed, most, &n) : NULL;
     if (bytes && write_file(path, bytes, n)) {
         reached = sc_wav_read(path, &arena, &sound) == SC_OK;
-        reached += sc_features_make(&mel, path, &arena, &features, &left) == SC_OK;
+        reached += sc_features_make(&mel, path, &arena, &features, &n_windows) == SC_OK;
     }
     (void)unlink(path);
     free(bytes);
