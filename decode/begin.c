@@ -235,7 +235,7 @@ static enum sc_status read_context(const struct reading *r, int64_t *context)
 
 static enum sc_status read_all(const struct reading *r, const struct sc_begin_wish *wish, struct sc_begin *begin)
 {
-    SC_TRY(read_prompt(r, wish, begin));
+    SC_TRY(wish ? read_prompt(r, wish, begin) : SC_OK);
     SC_TRY(read_ids(r, "suppress_tokens", &begin->n_suppress, &begin->suppress));
     SC_TRY(read_ids(r, "begin_suppress_tokens", &begin->n_begin_suppress, &begin->begin_suppress));
     return read_context(r, &begin->context);

@@ -19,9 +19,9 @@ struct sc_begin_wish {
 
 enum { SC_BEGIN_LANGUAGE = 1 }; /* the place in the prompt */
 
-/* Zeros: there is no encoder. Ids are in the arena. */
+/* Ids are in the arena. */
 struct sc_begin {
-    int64_t *prompt; /* decoder_start_token_id, then what is forced to stand behind it */
+    int64_t *prompt; /* behind an encoder: decoder_start_token_id, then what is forced to stand behind it */
     int n_prompt;
     int64_t *suppress; /* tokens that are never drawn */
     int n_suppress;
@@ -37,7 +37,7 @@ struct sc_begin {
  * forced_bos_token_id, forced_decoder_ids, lang_to_id, task_to_id, no_timestamps_token_id, suppress_tokens,
  * begin_suppress_tokens, max_target_positions (or max_position_embeddings). Fails with SC_BAD_MODEL, naming
  * file and field, for what is no JSON or of another kind, and where no start is said; SC_BAD_USAGE for a language or task
- * that the model does not have. */
+ * that the model does not have. wish NULL: a decoder without an encoder, whose texts begin with their prompts; the rest is read. */
 enum sc_status sc_begin_read(
     const char *folder, const struct sc_begin_wish *wish, struct sc_arena *arena, struct sc_begin *begin);
 

@@ -25,7 +25,7 @@ enum sc_status sc_reading_open(
     const struct sc_begin_wish wish = {
         .language = sc_options_text(options, "language"), .task = sc_options_text(options, "task")};
     SC_TRY(reading->hears ? sc_features_read(model->folder, arena, &reading->mel) : SC_OK);
-    return reading->encodes ? sc_begin_read(model->folder, &wish, arena, &reading->begin) : SC_OK;
+    return sc_begin_read(model->folder, reading->encodes ? &wish : NULL, arena, &reading->begin);
 }
 
 static enum sc_status read_text(const struct sc_reading *reading, const struct sc_given_text *given,

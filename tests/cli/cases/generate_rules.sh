@@ -34,3 +34,11 @@ said '"typical_p": 0.9, "bad_words_ids": [[4]], "length_penalty": 2'
 said '"top_k": -1'
 said '"forced_eos_token_id": 400'
 said '"num_beams": 1' --num-beams 2
+# A decoder alone draws no suppressed token either.
+mkdir alone
+ln -s "$root"/examples/shakespeare/* alone
+draw() { stagecoach generate alone -f p.jsonl -n 3 --temp 0 2> err | python3 -c 'import json, sys; print(*json.load(sys.stdin)["tokens"])'; }
+read -r first second _ <<< "$(draw)"
+echo "{\"suppress_tokens\": [$second], \"begin_suppress_tokens\": [$first]}" > alone/generation_config.json
+read -r other _ <<< "$(draw)"
+[ "$other" != "$first" ] && ! draw | grep -qw -- "$second" || echo "a suppressed token was drawn"
