@@ -126,66 +126,125 @@ static enum sc_status add_part(struct parts *parts, struct sc_match part)
     return SC_OK;
 }
 
+/* A text on its way to be cut, part by part. */
+struct cutting {
+    const struct sc_pattern *pattern;
+    const char *text;
+    size_t bytes;
+    size_t at, last_end; /* where to search on; where the last match ended */
+    size_t done; /* parts up to here were given */
+    struct sc_match match; /* found, to be given behind what comes before it */
+    bool has_match;
+};
+
+static struct cutting begin_cutting(const struct sc_pattern *pattern, const char *text, size_t bytes)
+{
+    return (struct cutting){.pattern = pattern, .text = text, .bytes = bytes, .last_end = SIZE_MAX};
+}
+
+static enum sc_status find_next(struct cutting *c)
+{
+    while (c->at <= c->bytes && c->bytes != 0) {
+        bool found = false;
+        struct sc_match match = {0};
+        SC_TRY(find(c->pattern, c->text, c->bytes, c->at, &found, &match));
+        if (!found) {
+            c->at = c->bytes + 1;
+        } else if (match.start == match.end && match.start == c->last_end) {
+            /* An empty match right behind the last match is passed over, as Oniguruma's iteration does. */
+            c->at = next_character(c->text, c->bytes, match.end);
+        } else {
+            c->match = match;
+            c->has_match = c->match.is_match = true;
+            c->at = c->last_end = match.end;
+            return SC_OK;
+        }
+    }
+    return SC_OK;
+}
+
+/* *more false: there are no more parts. */
+static enum sc_status next_part(struct cutting *c, struct sc_match *part, bool *more)
+{
+    SC_TRY(c->has_match ? SC_OK : find_next(c));
+    const size_t end = c->has_match ? c->match.start : c->bytes;
+    *more = true;
+    if (end > c->done) {
+        *part = (struct sc_match){.start = c->done, .end = end};
+    } else if (c->has_match) {
+        *part = c->match;
+        c->has_match = false;
+    } else {
+        *more = false;
+        return SC_OK;
+    }
+    c->done = part->end;
+    return SC_OK;
+}
+
 enum sc_status sc_pattern_cut(const struct sc_pattern *pattern, const char *text, size_t bytes, struct sc_arena *arena,
     struct sc_match **parts, size_t *n_parts)
 {
     struct parts list = {.arena = arena};
-    size_t done = 0;
-    size_t last_end = SIZE_MAX;
-    for (size_t at = 0; at <= bytes && bytes != 0;) {
-        bool found = false;
-        struct sc_match match = {0};
-        SC_TRY(find(pattern, text, bytes, at, &found, &match));
-        if (!found) {
-            break;
-        }
-        /* An empty match right behind the last match is passed over, as Oniguruma's iteration does. */
-        if (match.start == match.end && match.start == last_end) {
-            at = next_character(text, bytes, match.end);
-            continue;
-        }
-        if (match.start > done) {
-            SC_TRY(add_part(&list, (struct sc_match){.start = done, .end = match.start}));
-        }
-        match.is_match = true;
-        SC_TRY(add_part(&list, match));
-        done = at = last_end = match.end;
-    }
-    if (done < bytes) {
-        SC_TRY(add_part(&list, (struct sc_match){.start = done, .end = bytes}));
+    struct cutting cutting = begin_cutting(pattern, text, bytes);
+    struct sc_match part;
+    bool more;
+    SC_TRY(next_part(&cutting, &part, &more));
+    while (more) {
+        SC_TRY(add_part(&list, part));
+        SC_TRY(next_part(&cutting, &part, &more));
     }
     *parts = list.items;
     *n_parts = list.n;
     return SC_OK;
 }
 
+/* A text that grows; a 0 stands behind it. */
+struct written {
+    struct sc_arena *arena;
+    char *data;
+    size_t bytes, capacity;
+};
+
+static enum sc_status append(struct written *to, const char *text, size_t bytes)
+{
+    if (bytes > SC_MAX_TEXT - to->bytes) {
+        return sc_fail(SC_LIMIT, "a replaced text grows over %d bytes", SC_MAX_TEXT);
+    }
+    if (bytes > to->capacity - to->bytes) {
+        const size_t capacity = 2 * (to->bytes + bytes);
+        char *const data = sc_arena_alloc(to->arena, capacity + 1);
+        if (data == NULL) {
+            return SC_NO_MEMORY;
+        }
+        if (to->bytes != 0) {
+            memcpy(data, to->data, to->bytes);
+        }
+        to->data = data;
+        to->capacity = capacity;
+    }
+    if (bytes != 0) {
+        memcpy(to->data + to->bytes, text, bytes);
+    }
+    to->bytes += bytes;
+    return SC_OK;
+}
+
 enum sc_status sc_pattern_replace(const struct sc_pattern *pattern, const char *text, size_t bytes, const char *content,
     size_t content_bytes, struct sc_arena *arena, const char **replaced, size_t *replaced_bytes)
 {
-    struct sc_match *parts;
-    size_t n_parts;
-    SC_TRY(sc_pattern_cut(pattern, text, bytes, arena, &parts, &n_parts));
-    size_t total = 0;
-    for (size_t i = 0; i < n_parts; i++) {
-        const size_t n = parts[i].is_match ? content_bytes : parts[i].end - parts[i].start;
-        if (n > SC_MAX_TEXT - total) {
-            return sc_fail(SC_LIMIT, "a replaced text grows over %d bytes", SC_MAX_TEXT);
-        }
-        total += n;
+    struct written to = {.arena = arena, .capacity = bytes, .data = sc_arena_alloc(arena, bytes + 1)};
+    struct cutting cutting = begin_cutting(pattern, text, bytes);
+    struct sc_match part;
+    bool more;
+    SC_TRY(to.data != NULL ? SC_OK : SC_NO_MEMORY);
+    SC_TRY(next_part(&cutting, &part, &more));
+    while (more) {
+        SC_TRY(part.is_match ? append(&to, content, content_bytes)
+                             : append(&to, text + part.start, part.end - part.start));
+        SC_TRY(next_part(&cutting, &part, &more));
     }
-    char *const out = sc_arena_alloc(arena, total + 1);
-    if (out == NULL) {
-        return SC_NO_MEMORY;
-    }
-    size_t at = 0;
-    for (size_t i = 0; i < n_parts; i++) {
-        const size_t n = parts[i].is_match ? content_bytes : parts[i].end - parts[i].start;
-        if (n != 0) {
-            memcpy(out + at, parts[i].is_match ? content : text + parts[i].start, n);
-        }
-        at += n;
-    }
-    *replaced = out;
-    *replaced_bytes = total;
+    *replaced = to.data;
+    *replaced_bytes = to.bytes;
     return SC_OK;
 }

@@ -17,7 +17,7 @@ struct sc_piece {
     int64_t id; /* -1: text */
 };
 
-enum { SC_MAX_TEXT = 256 << 20 }; /* steps of a file may double a text again and again: past this it is SC_LIMIT */
+enum { SC_MAX_TEXT = 64 << 20 }; /* steps of a file may double a text again and again: past this it is SC_LIMIT */
 
 /* Grows by doubling in the arena. Zeros with an arena: an empty list. */
 struct sc_pieces {
