@@ -107,10 +107,13 @@ static bool find_depth(const struct sc_options *options, int64_t *depth)
 }
 
 /* Rank 0. An encoder of sound reads as many frames as it was made for, whatever -p says: silence follows what is shorter. */
-static enum sc_status describe_source(struct sc_bencher *bencher)
+static enum sc_status complete_text(struct sc_bencher *bencher)
 {
     struct sc_bench_text *text = &bencher->text;
     struct sc_mel_options mel;
+    if (text->n_prompt <= 0 && text->n_gen <= 0) {
+        return sc_fail(SC_BAD_USAGE, "options '-p' and '-n' are both 0: there is nothing to measure");
+    }
     text->n_source = text->n_prompt > 1 ? text->n_prompt : 1;
     if (text->hears) {
         SC_TRY(sc_features_read(bencher->model->folder, &bencher->arena, &mel));
@@ -152,7 +155,7 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
 {
     const struct sc_options *options = bencher->app->options;
     describe_text(bencher);
-    SC_TRY(sc_world_agree(bencher->app->world, sc_app_is_root(bencher->app) ? describe_source(bencher) : SC_OK));
+    SC_TRY(sc_world_agree(bencher->app->world, sc_app_is_root(bencher->app) ? complete_text(bencher) : SC_OK));
     struct sc_decoder_options decoder = {.context = sc_bench_text_context(&bencher->text),
         .chunk = sc_options_int(options, "ubatch"),
         .depth = bencher->text.depth,
