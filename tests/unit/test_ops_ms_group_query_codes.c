@@ -4,7 +4,7 @@
 
 enum { HEADS = 2, D = 8, PAST = 3 };
 
-static void open(struct op_case *c, const char *kind, int bits, enum sc_type cache)
+static void open_case(struct op_case *c, const char *kind, int bits, enum sc_type cache)
 {
     static float row[3 * HEADS * D];
     static uint8_t past[HEADS * PAST * D];
@@ -43,29 +43,29 @@ static void caches_and_scales_that_do_not_fit_the_attributes_are_refused(void **
 {
     (void)state;
     struct op_case c;
-    open(&c, "PER_BLOCK", 8, SC_I8);
+    open_case(&c, "PER_BLOCK", 8, SC_I8);
     refused(&c, SC_BAD_MODEL, "k_quant_type is 'PER_BLOCK'");
-    open(&c, "PER_TENSOR", 3, SC_I8);
+    open_case(&c, "PER_TENSOR", 3, SC_I8);
     refused(&c, SC_BAD_MODEL, "kv_cache_bit_width 3, want both quantised with 4 or 8 bits");
-    open(&c, "NONE", 8, SC_F32);
+    open_case(&c, "NONE", 8, SC_F32);
     refused(&c, SC_BAD_MODEL, "neither with 0");
-    open(&c, "PER_TENSOR", 8, SC_U8);
+    open_case(&c, "PER_TENSOR", 8, SC_U8);
     refused(&c, SC_BAD_INPUT, "past_key is of uint8, want int8");
-    open(&c, "PER_TENSOR", 4, SC_I8);
+    open_case(&c, "PER_TENSOR", 4, SC_I8);
     refused(&c, SC_BAD_INPUT, "past_key is of int8, want uint8");
-    open(&c, "PER_TENSOR", 8, SC_F32);
+    open_case(&c, "PER_TENSOR", 8, SC_F32);
     refused(&c, SC_BAD_INPUT, "past_key is of float, want int8");
-    open(&c, "PER_TENSOR", 8, SC_I8);
+    open_case(&c, "PER_TENSOR", 8, SC_I8);
     refused(&c, SC_BAD_MODEL, "k_scale is missing");
-    open(&c, "PER_TENSOR", 8, SC_I8);
+    open_case(&c, "PER_TENSOR", 8, SC_I8);
     op_in(&c, SC_F32, scales, DIMS(D));
     op_in(&c, SC_F32, scales, DIMS(1));
     refused(&c, SC_BAD_INPUT, "k_scale is [8], want one for all of 2 heads of 8");
-    open(&c, "PER_CHANNEL", 8, SC_I8);
+    open_case(&c, "PER_CHANNEL", 8, SC_I8);
     op_in(&c, SC_F32, scales, DIMS(HEADS * D));
     op_in(&c, SC_F32, scales, DIMS(1, 3, 1, D));
     refused(&c, SC_BAD_INPUT, "v_scale is [1,3,1,8], want one for each column");
-    open(&c, "NONE", 0, SC_F32);
+    open_case(&c, "NONE", 0, SC_F32);
     op_in(&c, SC_F32, scales, DIMS(1));
     refused(&c, SC_BAD_MODEL, "k_scale of caches that are not quantised");
 }
@@ -77,7 +77,7 @@ static void scales_are_broadcast(void **state)
     static const int64_t dims[][4] = {{1, HEADS, 1, D}, {1, 1, 1, D}, {1, HEADS, 1, 1}, {1, 1, 1, 1}};
     struct op_case first, c;
     for (int i = 0; i < 4; i++) {
-        open(&c, "PER_CHANNEL", 8, SC_I8);
+        open_case(&c, "PER_CHANNEL", 8, SC_I8);
         op_in(&c, SC_F32, scales, 4, dims[i]);
         op_in(&c, SC_F32, scales, 1, (const int64_t[]){HEADS * D});
         assert_int_equal(op_run(&c), SC_OK);
