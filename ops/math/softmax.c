@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/math/types.h"
