@@ -4,6 +4,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define MAX_BYTES ((size_t)16 << 20)
 
 const char *sc_json_kind(const struct sc_json *node)
 {
@@ -20,6 +25,20 @@ static enum sc_status refuse(
 {
     return sc_fail(SC_BAD_MODEL, "'%s': field '%s%s%s' is %s, want %s", fields->path,
         fields->group ? fields->group : "", fields->group ? "." : "", name, sc_json_kind(value), want);
+}
+
+enum sc_status sc_fields_parse(
+    const char *folder, const char *name, struct sc_arena *arena, const char **path, struct sc_json **root)
+{
+    char *text;
+    size_t bytes;
+    *root = NULL;
+    *path = sc_path_join(arena, folder, name);
+    if (!*path || access(*path, F_OK) != 0) {
+        return *path ? SC_OK : SC_NO_MEMORY;
+    }
+    SC_TRY(sc_file_read_text(*path, MAX_BYTES, arena, &text, &bytes));
+    return sc_json_parse(text, bytes, *path, root);
 }
 
 enum sc_status sc_fields_open(const char *path, const struct sc_json *root, const char *group, struct sc_fields *fields)

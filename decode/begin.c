@@ -3,32 +3,17 @@
 #include "decode/begin.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/json_field.h"
 
 enum { GENERATION, CONFIG, N_FILES };
 enum { MOST_FORCED = 64 };
-#define MAX_BYTES ((size_t)16 << 20)
 
 struct reading {
     struct sc_arena *arena;
     const char *paths[N_FILES];
     struct sc_json *roots[N_FILES]; /* NULL: there is no such file */
 };
-
-static enum sc_status open_file(struct reading *r, int f, const char *folder, const char *name)
-{
-    char *text;
-    size_t bytes;
-    r->paths[f] = sc_path_join(r->arena, folder, name);
-    if (!r->paths[f] || access(r->paths[f], F_OK) != 0) {
-        return r->paths[f] ? SC_OK : SC_NO_MEMORY;
-    }
-    SC_TRY(sc_file_read_text(r->paths[f], MAX_BYTES, r->arena, &text, &bytes));
-    return sc_json_parse(text, bytes, r->paths[f], &r->roots[f]);
-}
 
 /* The field, and the file that has it; NULL where neither does, or says null. */
 static const struct sc_json *find(const struct reading *r, const char *name, int *file)
@@ -243,8 +228,8 @@ static enum sc_status read_all(const struct reading *r, const struct sc_begin_wi
 
 static enum sc_status open_files(struct reading *r, const char *folder)
 {
-    SC_TRY(open_file(r, GENERATION, folder, "generation_config.json"));
-    return open_file(r, CONFIG, folder, "config.json");
+    SC_TRY(sc_fields_parse(folder, "generation_config.json", r->arena, &r->paths[GENERATION], &r->roots[GENERATION]));
+    return sc_fields_parse(folder, "config.json", r->arena, &r->paths[CONFIG], &r->roots[CONFIG]);
 }
 
 static void close_files(struct reading *r)

@@ -2,12 +2,8 @@
 #include "decode/ends.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/json_field.h"
-
-#define MAX_BYTES ((size_t)16 << 20)
 
 struct reading {
     struct sc_arena *arena;
@@ -42,17 +38,15 @@ static enum sc_status read_ids(const struct sc_fields *fields, struct reading *r
     return SC_OK;
 }
 
-static enum sc_status read_file(const char *path, const char *group, struct reading *r)
+static enum sc_status read_file(const char *folder, const char *name, const char *group, struct reading *r)
 {
-    char *text;
-    size_t bytes;
+    const char *path;
     struct sc_json *root;
     struct sc_fields fields;
-    if (access(path, F_OK) != 0) {
+    SC_TRY(sc_fields_parse(folder, name, r->arena, &path, &root));
+    if (!root) {
         return SC_OK; /* not every model has one */
     }
-    SC_TRY(sc_file_read_text(path, MAX_BYTES, r->arena, &text, &bytes));
-    SC_TRY(sc_json_parse(text, bytes, path, &root));
     enum sc_status status = sc_fields_open(path, root, group, &fields);
     status = status == SC_OK ? read_ids(&fields, r) : status;
     sc_json_free(root);
@@ -66,8 +60,7 @@ enum sc_status sc_ends_read(
     static const char *const tokens[] = {"<|endoftext|>", "</s>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>"};
     struct reading r = {.arena = arena};
     for (size_t f = 0; f < sizeof files / sizeof files[0] && r.n == 0; f++) {
-        const char *path = sc_path_join(arena, folder, files[f]);
-        SC_TRY(path ? read_file(path, f == 0 ? "model" : NULL, &r) : SC_NO_MEMORY);
+        SC_TRY(read_file(folder, files[f], f == 0 ? "model" : NULL, &r));
     }
     for (size_t t = 0; t < sizeof tokens / sizeof tokens[0] && r.n == 0; t++) {
         r.ids = sc_arena_array(arena, 1, sizeof *r.ids);

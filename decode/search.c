@@ -2,12 +2,7 @@
  * One object of one file says it all: `search` of genai_config.json, or the whole of a file of transformers'. */
 #include "decode/search.h"
 
-#include <unistd.h>
-
-#include "base/file.h"
 #include "base/json_field.h"
-
-#define MAX_BYTES ((size_t)16 << 20)
 
 /* What is not done, and the value that asks for nothing. */
 static const struct {
@@ -132,13 +127,9 @@ static enum sc_status open_first(
     static const char *const names[] = {"genai_config.json", "generation_config.json", "config.json"};
     *root = NULL;
     for (size_t f = 0; f < sizeof names / sizeof names[0]; f++) {
-        char *text;
-        size_t bytes;
-        const char *path = sc_path_join(arena, folder, names[f]);
-        SC_TRY(path ? SC_OK : SC_NO_MEMORY);
-        if (access(path, F_OK) == 0) {
-            SC_TRY(sc_file_read_text(path, MAX_BYTES, arena, &text, &bytes));
-            SC_TRY(sc_json_parse(text, bytes, path, root));
+        const char *path;
+        SC_TRY(sc_fields_parse(folder, names[f], arena, &path, root));
+        if (*root) {
             return sc_fields_open(path, *root, f == 0 ? "search" : NULL, fields);
         }
     }
