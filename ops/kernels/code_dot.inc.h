@@ -71,38 +71,21 @@ CODE_TARGET SC_INLINE void CODE_BODY(const struct sc_code_dot *d, int64_t m0, in
 
 #define X(M, P)                                                                                                        \
     CODE_TARGET static __attribute__((noinline)) void CODE_PASTE(CODE_NAME, _##M##_##P)(                               \
-        const struct sc_code_dot *d, int64_t m, int64_t p)                                                             \
+        const void *product, int64_t m, int64_t p)                                                                     \
     {                                                                                                                  \
-        CODE_BODY(d, m, p, M, P);                                                                                      \
+        CODE_BODY(product, m, p, M, P);                                                                                \
     }
 SC_CODE_SHAPES(X)
 #undef X
 
 static void CODE_NAME(const struct sc_code_dot *d)
 {
-    static const struct {
-        int rows, panels;
-        void (*run)(const struct sc_code_dot *, int64_t, int64_t);
-    } shapes[] = {
+    static const struct sc_shape shapes[] = {
 #define X(M, P) {M, P, CODE_PASTE(CODE_NAME, _##M##_##P)},
         SC_CODE_SHAPES(X)
 #undef X
     };
-    int64_t m = 0;
-    while (m < d->rows) {
-        int s = 0;
-        while (shapes[s].rows > d->rows - m) {
-            s++;
-        }
-        const int rows = shapes[s].rows;
-        for (int64_t p = 0; p < d->b.panels; p += shapes[s].panels) {
-            while (shapes[s].panels > d->b.panels - p) { /* those for as many rows end in one panel */
-                s++;
-            }
-            shapes[s].run(d, m, p);
-        }
-        m += rows;
-    }
+    sc_shapes_run(shapes, d, d->rows, d->b.panels);
 }
 
 #undef CODE_PASTE2

@@ -3,6 +3,7 @@
  * only the chain over blocks is of floats. */
 #include "ops/kernels/level.h"
 #include "ops/kernels/quads.h"
+#include "ops/kernels/shapes.h"
 
 void K(code_block)(const float *x, int64_t n, struct sc_coded *coded)
 {

@@ -2,6 +2,7 @@
  * Codes as the floats that they stand for: in memory for many rows, in registers for few. Both make the same floats. */
 #include "ops/kernels/level.h"
 #include "ops/kernels/quads.h"
+#include "ops/kernels/shapes.h"
 
 /* Rows and panels at once, most rows first. */
 #if defined(SC_LEVEL_AVX512)

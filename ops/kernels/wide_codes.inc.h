@@ -116,38 +116,21 @@ SC_INLINE void WIDE_FN(dot_body)(const struct sc_code_rows *r, int64_t m0, int64
 }
 
 #define X(M, P)                                                                                                        \
-    static __attribute__((noinline)) void WIDE_FN(dot_##M##_##P)(const struct sc_code_rows *r, int64_t m, int64_t p)   \
+    static __attribute__((noinline)) void WIDE_FN(dot_##M##_##P)(const void *product, int64_t m, int64_t p)            \
     {                                                                                                                  \
-        WIDE_FN(dot_body)(r, m, p, M, P);                                                                              \
+        WIDE_FN(dot_body)(product, m, p, M, P);                                                                        \
     }
 SC_WIDE_SHAPES(X)
 #undef X
 
 static void WIDE_FN(dot)(const struct sc_code_rows *r)
 {
-    static const struct {
-        int rows, panels;
-        void (*run)(const struct sc_code_rows *, int64_t, int64_t);
-    } shapes[] = {
+    static const struct sc_shape shapes[] = {
 #define X(M, P) {M, P, WIDE_FN(dot_##M##_##P)},
         SC_WIDE_SHAPES(X)
 #undef X
     };
-    int64_t m = 0;
-    while (m < r->rows) {
-        int s = 0;
-        while (shapes[s].rows > r->rows - m) {
-            s++;
-        }
-        const int rows = shapes[s].rows;
-        for (int64_t p = 0; p < r->b.panels; p += shapes[s].panels) {
-            while (shapes[s].panels > r->b.panels - p) { /* those for as many rows end in one panel */
-                s++;
-            }
-            shapes[s].run(r, m, p);
-        }
-        m += rows;
-    }
+    sc_shapes_run(shapes, r, r->rows, r->b.panels);
 }
 
 #undef WIDE_PASTE2
