@@ -66,6 +66,11 @@ static void add_kind_flags(
         add(arguments, "SC_TTY");
         add(arguments, "-x");
         add(arguments, "SC_TTY_OUT");
+        if (kind == SC_MPIRUN_OPEN_MPI_4) { /* its second between SIGTERM and SIGKILL: to ranks both are the end */
+            add(arguments, "--mca");
+            add(arguments, "odls_base_sigkill_timeout");
+            add(arguments, "0");
+        }
     } else if (kind == SC_MPIRUN_HYDRA) { /* hands on the whole environment by itself */
         add(arguments, "-bind-to");
         add(arguments, "none");
@@ -81,7 +86,7 @@ enum sc_status sc_mpirun_arguments(
 {
     char n_ranks[16];
     struct arguments made = {.arena = arena};
-    made.items = sc_arena_array(arena, (size_t)request->n_command + 16, sizeof *made.items);
+    made.items = sc_arena_array(arena, (size_t)request->n_command + 20, sizeof *made.items);
     if (!made.items) {
         return SC_NO_MEMORY;
     }

@@ -50,19 +50,21 @@ static void each_mpirun_gets_its_own_flags(void **state)
     struct sc_mpirun_request request = {
         .mpirun = "mpirun", .n_ranks = 4, .program = "/bin/sc", .command = command, .n_command = 2};
     command_line_is(&request, SC_MPIRUN_OPEN_MPI_4,
-        "mpirun -n 4 --oversubscribe --bind-to none -x SC_TTY -x SC_TTY_OUT /bin/sc run m.onnx");
+        "mpirun -n 4 --oversubscribe --bind-to none -x SC_TTY -x SC_TTY_OUT --mca odls_base_sigkill_timeout 0 "
+        "/bin/sc run m.onnx");
     command_line_is(&request, SC_MPIRUN_OPEN_MPI_5,
         "mpirun -n 4 --map-by :OVERSUBSCRIBE --bind-to none -x SC_TTY -x SC_TTY_OUT /bin/sc run m.onnx");
     command_line_is(&request, SC_MPIRUN_HYDRA, "mpirun -n 4 -bind-to none /bin/sc run m.onnx");
     command_line_is(&request, SC_MPIRUN_UNKNOWN, "mpirun -n 4 /bin/sc run m.onnx");
     request.hostfile = "h";
     command_line_is(&request, SC_MPIRUN_OPEN_MPI_4,
-        "mpirun -n 4 --bind-to none -x SC_TTY -x SC_TTY_OUT --hostfile h /bin/sc run m.onnx");
+        "mpirun -n 4 --bind-to none -x SC_TTY -x SC_TTY_OUT --mca odls_base_sigkill_timeout 0 --hostfile h "
+        "/bin/sc run m.onnx");
     command_line_is(&request, SC_MPIRUN_HYDRA, "mpirun -n 4 -bind-to none -f h /bin/sc run m.onnx");
     request.hostfile = NULL;
     request.managed = true;
-    command_line_is(
-        &request, SC_MPIRUN_OPEN_MPI_4, "mpirun -n 4 --bind-to none -x SC_TTY -x SC_TTY_OUT /bin/sc run m.onnx");
+    command_line_is(&request, SC_MPIRUN_OPEN_MPI_4,
+        "mpirun -n 4 --bind-to none -x SC_TTY -x SC_TTY_OUT --mca odls_base_sigkill_timeout 0 /bin/sc run m.onnx");
 }
 
 /* A script that is mpirun: it answers --version, and otherwise does `body`. */
@@ -131,8 +133,8 @@ static void ranks_get_command_and_environment(void **state)
     assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
     assert_int_equal(launch(path, inspect, text, sizeof text), 0);
     snprintf(want, sizeof want,
-        "[-n]\n[2]\n[--oversubscribe]\n[--bind-to]\n[none]\n[-x]\n[SC_TTY]\n[-x]\n[SC_TTY_OUT]\n[%s]\n[inspect]\n"
-        "[my model.onnx]\ntty 0 0\n",
+        "[-n]\n[2]\n[--oversubscribe]\n[--bind-to]\n[none]\n[-x]\n[SC_TTY]\n[-x]\n[SC_TTY_OUT]\n[--mca]\n"
+        "[odls_base_sigkill_timeout]\n[0]\n[%s]\n[inspect]\n[my model.onnx]\ntty 0 0\n",
         program);
     assert_string_equal(text, want);
     const char *const watched[] = {"--progress", "--", "inspect", "m", NULL};
