@@ -339,6 +339,7 @@ static void find_viewed(struct sc_finder *finder)
         }
         for (int i = 0; i < 2; i++) {
             cross[i]->node = n;
+            cross[i]->keys = i == 0;
             cross[i]->heads = cross[i]->dims[1];
             cross[i]->width = cross[i]->dims[3];
         }

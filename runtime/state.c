@@ -25,7 +25,7 @@ int64_t sc_state_page_bytes(const struct sc_state_pair *pair)
 int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context)
 {
     if (pair->kind == SC_STATE_CONSTANT) {
-        return INT64_MAX; /* as long as its source, which the context does not bound */
+        return INT32_MAX; /* as long as its source, which the context does not bound */
     }
     return pair->capacity > 0 && pair->capacity < context ? pair->capacity : context;
 }
@@ -87,11 +87,12 @@ static void page_changed(void *arg, int slot, int64_t index, int64_t page, int64
     }
 }
 
+/* How pages lie. Those of constant states come with each text. */
 static enum sc_status make_views(struct sc_state_store *store, int p)
 {
     const struct sc_state_options *options = &store->options;
     const struct sc_state_pair *pair = &options->pairs[p];
-    const int64_t n_pages = pair_pages(pair, options->context);
+    const int64_t n_pages = pair->kind == SC_STATE_PAGED ? pair_pages(pair, options->context) : 0;
     for (int slot = 0; slot < options->n_slots; slot++) {
         struct sc_state_view *view = &store->views[p * options->n_slots + slot];
         view->pages = sc_arena_array(&store->arena, (size_t)n_pages, sizeof *view->pages);
@@ -124,11 +125,11 @@ static enum sc_status make_pool(struct sc_state_store *store)
         if (sc_state_is_viewed(&options->pairs[p])) {
             store->fed[p].rows = sc_arena_array(&store->arena, SC_WIRE_ROWS, sizeof *store->fed[p].rows);
             SC_TRY(store->fed[p].rows ? SC_OK : SC_NO_MEMORY);
+            SC_TRY(make_views(store, p));
         }
         if (options->pairs[p].kind == SC_STATE_PAGED) {
             store->parts[p] = at;
             at += n_pages * sc_state_page_bytes(&options->pairs[p]);
-            SC_TRY(make_views(store, p));
         }
     }
     const struct sc_pages_options table = {.n_slots = options->n_slots,
@@ -375,8 +376,9 @@ enum sc_status sc_state_keep(
     const bool constant = store->options.pairs[p].kind == SC_STATE_CONSTANT;
     if (store->options.pairs[p].kind != SC_STATE_PAGED) {
         SC_TRY(sc_state_check_slot(store, rows->slot)); /* a constant one was not fed before */
-        SC_TRY(keep_dense(&store->dense[first + rows->slot], value));
-        SC_TRY(sc_state_is_viewed(&store->options.pairs[p]) ? sc_state_view_constant(store, p, rows->slot) : SC_OK);
+        SC_TRY(sc_state_is_viewed(&store->options.pairs[p])
+                ? sc_state_keep_constant(store, p, rows->slot, &value->u.tensor)
+                : keep_dense(&store->dense[first + rows->slot], value));
     }
     for (int r = 0; r < n_rows; r++) {
         store->lengths[first + rows[r].slot] =

@@ -24,7 +24,7 @@ struct sc_state_pair {
     bool
         joined; /* paged, keys: the tensor is [2, batch, heads / 2, positions, width]; the later half of the heads are values */
     int64_t capacity; /* positions that the graph itself allows; 0: as many as asked for */
-    bool keys; /* paged: pages are [head][width][64], as the attention routine reads keys; else [head][64][width] */
+    bool keys; /* in pages: those are [head][width][64], as the attention routine reads keys; else [head][64][width] */
     enum sc_page_format format; /* paged: how pages hold numbers (tensor/page.h) */
     int rank; /* dense: dims of the empty state; a dim that grows is 0, the batch is 1 */
     int64_t dims[SC_MAX_RANK];

@@ -34,7 +34,7 @@ enum sc_status sc_state_shape(const struct sc_state_store *store, int p, int slo
     const struct sc_state_pair *pair = &store->options.pairs[p];
     SC_TRY(sc_state_check_slot(store, slot));
     const int64_t length = sc_state_length(store, p, slot);
-    if (pair->kind == SC_STATE_PAGED) {
+    if (sc_state_is_viewed(pair)) {
         paged_shape(pair, length, shape);
         return SC_OK;
     }
@@ -47,7 +47,7 @@ enum sc_status sc_state_shape(const struct sc_state_store *store, int p, int slo
     return SC_OK;
 }
 
-/* Where elements of one row of a paged state lie: `first` and, every `stride` bytes, the next ones. */
+/* Where elements of one row of a state in pages lie: `first` and, every `stride` bytes, the next ones. */
 struct place {
     char *first;
     size_t stride;
@@ -99,7 +99,7 @@ static enum sc_status copy(
     const struct sc_state_pair *pair = &store->options.pairs[p];
     const size_t bytes = sc_type_bytes(sc_state_type(pair));
     SC_TRY(check_range(store, p, slot, at, n));
-    if (pair->kind != SC_STATE_PAGED) {
+    if (!sc_state_is_viewed(pair)) {
         char *held = store->dense[p * store->options.n_slots + slot].memory;
         if (n > 0) {
             memcpy(to ? to : held + (size_t)at * bytes, to ? held + (size_t)at * bytes : from, (size_t)n * bytes);
@@ -163,7 +163,23 @@ static enum sc_status expect_dense(struct sc_state_store *store, int p, int slot
     dense->value.kind = SC_KIND_TENSOR;
     sc_tensor_init(&dense->value.u.tensor, shape->type, shape->rank, shape->dims);
     dense->value.u.tensor.data = memory;
-    return sc_state_is_viewed(pair) ? sc_state_view_constant(store, p, slot) : SC_OK;
+    return SC_OK;
+}
+
+/* Pages for a state that lies in such. */
+static enum sc_status expect_pages(
+    struct sc_state_store *store, int p, int slot, int64_t length, const struct sc_tensor *shape)
+{
+    const struct sc_state_pair *pair = &store->options.pairs[p];
+    struct sc_tensor want;
+    paged_shape(pair, length, &want);
+    if (shape->type != want.type || shape->rank != want.rank ||
+        memcmp(shape->dims, want.dims, (size_t)want.rank * sizeof *want.dims) != 0 ||
+        (pair->kind == SC_STATE_CONSTANT && length == 0)) {
+        return refuse(shape, &want);
+    }
+    return pair->kind == SC_STATE_PAGED ? sc_pages_write(store->table, slot, 0, length)
+                                        : sc_state_expect_constant(store, p, slot, length);
 }
 
 enum sc_status sc_state_expect(
@@ -180,17 +196,8 @@ enum sc_status sc_state_expect(
         return sc_fail(SC_LIMIT, "a state of %lld positions is more than the cache's capacity of %lld",
             (long long)length, (long long)capacity);
     }
-    if (pair->kind != SC_STATE_PAGED) {
-        SC_TRY(expect_dense(store, p, slot, shape));
-    } else {
-        struct sc_tensor want;
-        paged_shape(pair, length, &want);
-        if (shape->type != want.type || shape->rank != want.rank ||
-            memcmp(shape->dims, want.dims, (size_t)want.rank * sizeof *want.dims) != 0) {
-            return refuse(shape, &want);
-        }
-        SC_TRY(sc_pages_write(store->table, slot, 0, length));
-    }
+    SC_TRY(
+        sc_state_is_viewed(pair) ? expect_pages(store, p, slot, length, shape) : expect_dense(store, p, slot, shape));
     store->lengths[p * store->options.n_slots + slot] = length;
     return SC_OK;
 }
@@ -248,10 +255,16 @@ static void copy_new(const struct sc_state_store *store, int p, const struct sc_
     }
 }
 
-/* A state that is one tensor is given when it is all there. */
-static bool goes_whole(const struct sc_state_pair *pair, const struct sc_row *row)
+/* A state that is made as one tensor is given when it is all there. */
+static bool goes_now(const struct sc_state_pair *pair, const struct sc_row *row)
 {
-    return pair->kind == SC_STATE_CONSTANT ? row->n_new == 0 : row->ends;
+    return pair->kind == SC_STATE_CONSTANT ? row->n_new == 0 : pair->kind == SC_STATE_PAGED || row->ends;
+}
+
+/* All positions of a state in pages that is there at once. */
+static struct sc_row whole(int64_t length, const struct sc_row *row)
+{
+    return (struct sc_row){.slot = row->slot, .n_new = (int32_t)length};
 }
 
 enum sc_status sc_state_give(
@@ -259,37 +272,41 @@ enum sc_status sc_state_give(
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
     *value = (struct sc_value){.kind = SC_KIND_NONE};
-    if (pair->kind != SC_STATE_PAGED) {
-        if (goes_whole(pair, row)) {
-            *value = store->dense[p * store->options.n_slots + row->slot].value;
-        }
+    if (!goes_now(pair, row)) {
         return SC_OK;
     }
+    if (!sc_state_is_viewed(pair)) {
+        *value = store->dense[p * store->options.n_slots + row->slot].value;
+        return SC_OK;
+    }
+    const struct sc_row new = pair->kind == SC_STATE_PAGED ? *row : whole(sc_state_length(store, p, row->slot), row);
     value->kind = SC_KIND_TENSOR;
-    paged_shape(pair, row->n_new, &value->u.tensor);
+    paged_shape(pair, new.n_new, &value->u.tensor);
     value->u.tensor.data = sc_arena_alloc(arena, sc_tensor_bytes(&value->u.tensor));
     if (!value->u.tensor.data) {
         return SC_NO_MEMORY;
     }
-    copy_new(store, p, row, value->u.tensor.data, NULL);
+    copy_new(store, p, &new, value->u.tensor.data, NULL);
     return SC_OK;
 }
 
-static enum sc_status take_dense(
+static enum sc_status take_tensor(
     struct sc_state_store *store, int p, const struct sc_row *row, const struct sc_value *value)
 {
     const struct sc_state_pair *pair = &store->options.pairs[p];
-    if (value->kind == SC_KIND_NONE && !goes_whole(pair, row)) {
-        return SC_OK;
-    }
     if (value->kind != SC_KIND_TENSOR) {
         return sc_fail(SC_PEER, "a state that is no tensor was handed over");
     }
     const struct sc_tensor *tensor = &value->u.tensor;
     const bool constant = pair->kind == SC_STATE_CONSTANT;
-    SC_TRY(
-        sc_state_expect(store, p, row->slot, constant ? sc_state_source(pair, tensor) : row->pos + row->n_new, tensor));
-    return sc_state_write(store, p, row->slot, 0, sc_tensor_count(tensor), tensor->data);
+    const int64_t length = constant ? sc_state_source(pair, tensor) : row->pos + row->n_new;
+    SC_TRY(sc_state_expect(store, p, row->slot, length, tensor));
+    if (!sc_state_is_viewed(pair)) {
+        return sc_state_write(store, p, row->slot, 0, sc_tensor_count(tensor), tensor->data);
+    }
+    const struct sc_row new = whole(length, row);
+    copy_new(store, p, &new, NULL, tensor->data);
+    return SC_OK;
 }
 
 enum sc_status sc_state_take(
@@ -298,8 +315,11 @@ enum sc_status sc_state_take(
     const struct sc_state_pair *pair = &store->options.pairs[p];
     struct sc_tensor shape;
     SC_TRY(sc_state_check_slot(store, row->slot));
+    if (value->kind == SC_KIND_NONE && !goes_now(pair, row)) {
+        return SC_OK;
+    }
     if (pair->kind != SC_STATE_PAGED) {
-        return take_dense(store, p, row, value);
+        return take_tensor(store, p, row, value);
     }
     const int64_t capacity = sc_state_capacity(pair, store->options.context);
     if (row->pos < 0 || row->n_new < 0 || row->pos > capacity - row->n_new ||

@@ -170,6 +170,91 @@ static void rows_of_many_texts_see_their_own(void **state)
     sc_state_store_free(store);
 }
 
+static const struct sc_state_pair viewed_keys = {.kind = SC_STATE_CONSTANT,
+    .node = 0,
+    .type = SC_F32,
+    .heads = 2,
+    .width = 3,
+    .keys = true,
+    .rank = 4,
+    .dims = {1, 2, 0, 3}};
+
+static void feed_one(struct sc_state_store *store, int slot, const struct sc_state_view **view)
+{
+    const struct sc_row row = {.slot = slot, .n_new = 1};
+    const struct sc_value *fed = NULL;
+    assert_ok(sc_state_feed(store, 0, &row, 1, &fed));
+    *view = &fed->u.state->rows[0];
+}
+
+/* As attention reads them, so that no step turns them; what is past the source adds nothing, also behind a longer one. */
+static void keys_are_turned_once(void **state)
+{
+    const struct sc_state_options options = {.n_pairs = 1, .pairs = &viewed_keys, .n_slots = 1, .context = CONTEXT};
+    const struct sc_state_view *view = NULL;
+    struct sc_state_store *store = NULL;
+    (void)state;
+    assert_ok(sc_state_store_create(&options, &store));
+    for (int64_t n = 150; n > 0; n -= 80) {
+        keep_text(store, 0, n, 1000);
+        feed_one(store, 0, &view);
+        expect_view(view, n, 1000);
+        assert_int_equal(view->row_stride, 1);
+        assert_int_equal(view->column_stride, SC_PAGE_ROWS);
+        const float *last = view->pages[n / SC_PAGE_ROWS];
+        for (int64_t i = 0; i < 2 * 3 * SC_PAGE_ROWS; i++) {
+            assert_true(i % SC_PAGE_ROWS < n % SC_PAGE_ROWS || last[i] == 0.0F);
+        }
+    }
+    sc_state_store_free(store);
+}
+
+/* By another plan, and through a file: as the tensor that the graph made. */
+static void what_is_seen_as_a_cache_travels_whole(void **state)
+{
+    const struct sc_state_pair *const pairs[] = {&viewed, &viewed_keys};
+    const struct sc_row made = {.slot = 0}, step = {.slot = 0, .n_new = 1, .ends = 1};
+    float elements[2 * 70 * 3], back[2 * 70 * 3];
+    (void)state;
+    for (size_t p = 0; p < 2; p++) {
+        const struct sc_state_options options = {.n_pairs = 1, .pairs = pairs[p], .n_slots = 1, .context = CONTEXT};
+        struct sc_state_store *from = NULL, *to = NULL, *loaded = NULL;
+        const struct sc_state_view *view = NULL;
+        struct sc_arena arena = {0};
+        struct sc_value given;
+        struct sc_tensor shape;
+        assert_ok(sc_state_store_create(&options, &from));
+        assert_ok(sc_state_store_create(&options, &to));
+        assert_ok(sc_state_store_create(&options, &loaded));
+        keep_text(from, 0, 70, 1000);
+        assert_ok(sc_state_give(from, 0, &step, &arena, &given));
+        assert_int_equal(given.kind, SC_KIND_NONE);
+        assert_ok(sc_state_take(to, 0, &step, &given));
+        assert_fails(SC_PEER, "no tensor was handed over", sc_state_take(to, 0, &made, &given));
+        assert_ok(sc_state_give(from, 0, &made, &arena, &given));
+        assert_ok(sc_state_take(to, 0, &made, &given));
+        feed_one(to, 0, &view);
+        expect_view(view, 70, 1000);
+        assert_ok(sc_state_shape(to, 0, 0, &shape));
+        assert_ok(sc_state_read(to, 0, 0, 0, 7, elements));
+        assert_ok(sc_state_read(to, 0, 0, 7, 2 * 70 * 3 - 7, elements + 7));
+        for (int i = 0; i < 2 * 70 * 3; i++) {
+            assert_true(elements[i] == (float)(1000 + i));
+        }
+        assert_ok(sc_state_expect(loaded, 0, 0, 70, &shape));
+        assert_ok(sc_state_write(loaded, 0, 0, 0, 11, elements));
+        assert_ok(sc_state_write(loaded, 0, 0, 11, 2 * 70 * 3 - 11, elements + 11));
+        assert_ok(sc_state_read(loaded, 0, 0, 0, 2 * 70 * 3, back));
+        assert_memory_equal(back, elements, sizeof back);
+        feed_one(loaded, 0, &view);
+        expect_view(view, 70, 1000);
+        sc_arena_release(&arena);
+        sc_state_store_free(from);
+        sc_state_store_free(to);
+        sc_state_store_free(loaded);
+    }
+}
+
 /* What the graph makes, or a file brings, is not read as what it is not. */
 static void a_state_of_other_dims_is_no_cache(void **state)
 {
@@ -186,6 +271,9 @@ static void a_state_of_other_dims_is_no_cache(void **state)
         value.u.tensor.data = elements;
         assert_fails(SC_BAD_INPUT, "want float [1, 2, positions, 3]", sc_state_keep(store, 0, &made, 1, &value));
         assert_int_equal(sc_state_length(store, 0, 0), 0);
+        assert_fails(SC_BAD_INPUT, "does not fit one of float",
+            sc_state_expect(store, 0, 0, value.u.tensor.dims[2], &value.u.tensor));
+        assert_int_equal(sc_state_length(store, 0, 0), 0);
     }
     sc_state_store_free(store);
 }
@@ -194,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_constant_state_is_made_once_and_read_at_every_position),
         cmocka_unit_test(its_length_is_that_of_the_source), cmocka_unit_test(it_is_handed_over_once),
-        cmocka_unit_test(rows_of_many_texts_see_their_own), cmocka_unit_test(a_state_of_other_dims_is_no_cache)};
+        cmocka_unit_test(rows_of_many_texts_see_their_own), cmocka_unit_test(keys_are_turned_once),
+        cmocka_unit_test(what_is_seen_as_a_cache_travels_whole), cmocka_unit_test(a_state_of_other_dims_is_no_cache)};
     return cmocka_run_group_tests_name("constant state", tests, NULL, NULL);
 }
