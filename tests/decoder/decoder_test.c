@@ -2,11 +2,9 @@
  * One decoder against recorded logits, and against itself: every cut, thread count and prompt chunk gives the same
  * bits.
  *
- * usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER [TOLERANCE [TYPE]]   TYPE: of caches, f16, bf16 or q8_0
- * TOLERANCE: of a logit; `itself`: what the reference is off from itself
+ * usage: decoder_test MODEL_FOLDER REFERENCE_FOLDER [TOLERANCE [TYPE]]   of a logit; of caches: f16, bf16 or q8_0
  *
  * Exit code 77 where there is no REFERENCE_FOLDER. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +28,6 @@ static bool read_formats(const char *type, struct sc_cache_formats *formats)
     return false;
 }
 
-static double read_tolerance(const char *said, const struct sc_reference *reference)
-{
-    double spread = 0;
-    for (int p = 0; p < reference->n_prompts; p++) {
-        spread = fmax(spread, reference->prompts[p].spread);
-    }
-    return !said                      ? SC_LOGIT_TOLERANCE
-        : strcmp(said, "itself") == 0 ? fmax(SC_LOGIT_TOLERANCE, spread)
-                                      : strtod(said, NULL);
-}
-
 int main(int argc, char **argv)
 {
     struct sc_arena arena = {0};
@@ -52,14 +39,14 @@ int main(int argc, char **argv)
         return 2;
     }
     if (access(argv[2], F_OK) != 0) {
-        printf("skipped: no %s (./dev venv, then ctest -R decoder_references)\n", argv[2]);
+        printf("skipped: no %s (./dev venv, then ctest, which makes it)\n", argv[2]);
         return SC_SKIPPED;
     }
     if (sc_reference_read(argv[2], &arena, &reference) != SC_OK) {
         fprintf(stderr, "decoder_test: %s\n", sc_error_last()->text);
         return 2;
     }
-    sc_test_recorded(&subject, &reference, read_tolerance(argc >= 4 ? argv[3] : NULL, &reference), &counts);
+    sc_test_recorded(&subject, &reference, argc >= 4 ? strtod(argv[3], NULL) : SC_LOGIT_TOLERANCE, &counts);
     sc_test_bits(&subject, &reference, &counts);
     sc_test_moves(&subject, &reference, &counts);
     sc_test_apart(&subject, &reference, &counts);

@@ -62,8 +62,5 @@ void sc_test_recorded(
         printf(", %" PRId64 " steps by more than %.0e", n_off, SC_LOGIT_TOLERANCE);
     }
     printf("\n");
-    if (reference->prompts[0].spread > 0) { /* roundings turn here and there, a mistake would be everywhere */
-        sc_run_tell(counts, 4 * n_off < n_rows, "recorded_most", "a quarter of the steps are off");
-    }
     free(runs);
 }

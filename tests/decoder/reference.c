@@ -15,7 +15,6 @@ static enum sc_status read_prompt(
                          *top = sc_json_get(json, "top5");
     prompt->n_ids = (int64_t)sc_json_size(ids);
     prompt->n_steps = (int64_t)sc_json_size(greedy);
-    prompt->spread = sc_json_real(sc_json_get(json, "spread"), 0);
     prompt->ids = sc_arena_array(arena, (size_t)prompt->n_ids, sizeof *prompt->ids);
     if (!prompt->ids) {
         return SC_NO_MEMORY;

@@ -11,9 +11,8 @@
 struct sc_reference_prompt {
     int64_t *ids;
     int64_t n_ids, n_steps;
-    double spread; /* how far the other runtime's logits are from its own when last bits move; 0: not said */
     struct sc_source source; /* of an encoder */
-    int64_t greedy[SC_REFERENCE_STEPS];
+    int64_t greedy[SC_REFERENCE_STEPS]; /* the text's tokens, which need not be the best ones */
     struct {
         int64_t id;
         double logit;

@@ -27,7 +27,7 @@ static void check_recorded(struct sc_run *run, const float *logits)
         best = logits[v] > logits[best] ? v : best;
     }
     const bool clear = run->prompt->top[s][0].logit - run->prompt->top[s][1].logit > run->tolerance;
-    run->wrong_tokens += clear && best != run->prompt->greedy[s];
+    run->wrong_tokens += clear && best != run->prompt->top[s][0].id;
 }
 
 void sc_run_on_logits(void *arg, const float *logits)
