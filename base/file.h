@@ -70,6 +70,8 @@ struct sc_file_writer {
 
 enum sc_status sc_file_begin(const char *path, struct sc_file_writer *writer);
 enum sc_status sc_file_append(struct sc_file_writer *writer, const void *data, size_t bytes);
+enum sc_status sc_file_amend(
+    struct sc_file_writer *writer, size_t offset, const void *data, size_t bytes); /* of what was appended */
 enum sc_status sc_file_flush(struct sc_file_writer *writer);
 enum sc_status sc_file_commit(struct sc_file_writer *writer);
 void sc_file_abandon(struct sc_file_writer *writer);

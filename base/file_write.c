@@ -129,6 +129,20 @@ enum sc_status sc_file_append(struct sc_file_writer *writer, const void *data, s
     return SC_OK;
 }
 
+enum sc_status sc_file_amend(struct sc_file_writer *writer, size_t offset, const void *data, size_t bytes)
+{
+    const unsigned char *from = data;
+    SC_TRY(empty_buffer(writer));
+    for (size_t n = 0; n < bytes;) {
+        const ssize_t wrote = pwrite(writer->fd, from + n, bytes - n, (off_t)(offset + n));
+        if (wrote < 0 && errno != EINTR) {
+            return fail(writer);
+        }
+        n += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return SC_OK;
+}
+
 enum sc_status sc_file_flush(struct sc_file_writer *writer)
 {
     SC_TRY(empty_buffer(writer));

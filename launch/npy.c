@@ -339,8 +339,8 @@ enum sc_status sc_npy_read(const char *path, struct sc_arena *arena, struct sc_t
     return status;
 }
 
-/* Writes magic, lengths and dictionary, padded to ALIGN; returns the bytes. */
-static size_t write_header(const struct sc_tensor *tensor, const char *code, char *text, size_t capacity)
+/* Writes magic, lengths and dictionary, padded to ALIGN and to `least` bytes; returns the bytes. */
+static size_t write_header(const struct sc_tensor *tensor, const char *code, size_t least, char *text, size_t capacity)
 {
     const char order = sc_type_bytes(tensor->type) == 1 ? '|' : '<';
     const size_t start = MAGIC_BYTES + 4;
@@ -352,7 +352,7 @@ static size_t write_header(const struct sc_tensor *tensor, const char *code, cha
         at += (size_t)snprintf(text + at, capacity - at, "%" PRId64 "%s", tensor->dims[axis], after);
     }
     at += (size_t)snprintf(text + at, capacity - at, "), }");
-    while ((at + 1) % ALIGN != 0) {
+    while ((at + 1) % ALIGN != 0 || at + 1 < least) {
         text[at++] = ' ';
     }
     text[at++] = '\n';
@@ -364,7 +364,7 @@ static size_t write_header(const struct sc_tensor *tensor, const char *code, cha
 
 #define MOST_HEADER (512 + SC_MAX_RANK * 24)
 
-/* The header of a file for the tensor; `bytes` of it. */
+/* The header of a file for the tensor; `bytes` of it, which is given the least that there shall be. */
 static enum sc_status make_header(
     const char *path, const struct sc_tensor *tensor, char header[MOST_HEADER], size_t *bytes)
 {
@@ -376,14 +376,14 @@ static enum sc_status make_header(
         return sc_fail(SC_UNSUPPORTED, "'%s': a tensor of %s has no .npy form: write a .pb file instead", path,
             sc_type_name(tensor->type));
     }
-    *bytes = write_header(tensor, code, header, MOST_HEADER);
+    *bytes = write_header(tensor, code, *bytes, header, MOST_HEADER);
     return SC_OK;
 }
 
 enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor)
 {
     char header[MOST_HEADER];
-    size_t header_bytes;
+    size_t header_bytes = 0;
     SC_TRY(make_header(path, tensor, header, &header_bytes));
     const size_t bytes = sc_tensor_bytes(tensor);
     void *memory = NULL;
@@ -417,7 +417,7 @@ static enum sc_status append_pieces(
 enum sc_status sc_npy_write_pieces(const char *path, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg)
 {
     char header[MOST_HEADER];
-    size_t header_bytes;
+    size_t header_bytes = 0;
     struct sc_file_writer writer = {0};
     SC_TRY(make_header(path, shape, header, &header_bytes));
     void *piece = malloc(SC_NPY_PIECE_BYTES);
@@ -429,4 +429,55 @@ enum sc_status sc_npy_write_pieces(const char *path, const struct sc_tensor *sha
     sc_file_abandon(&writer);
     free(piece);
     return status == SC_OK ? SC_OK : sc_error_set(&error);
+}
+
+/* The longest header that a file of this type and rank can have: what it says may change, its length may not. */
+static enum sc_status make_roomy_header(
+    const char *path, const struct sc_tensor *shape, char header[MOST_HEADER], size_t *bytes)
+{
+    struct sc_tensor longest = *shape;
+    for (int axis = 0; axis < shape->rank; axis++) {
+        longest.dims[axis] = INT64_MAX;
+    }
+    *bytes = 0;
+    return make_header(path, &longest, header, bytes);
+}
+
+enum sc_status sc_npy_begin(const char *path, const struct sc_tensor *shape, struct sc_npy_growing *growing)
+{
+    char header[MOST_HEADER];
+    *growing = (struct sc_npy_growing){0};
+    SC_TRY(make_roomy_header(path, shape, header, &growing->header_bytes));
+    SC_TRY(sc_file_begin(path, &growing->writer));
+    return sc_file_append(&growing->writer, header, growing->header_bytes);
+}
+
+enum sc_status sc_npy_append(struct sc_npy_growing *growing, const struct sc_tensor *tensor)
+{
+    const size_t bytes = sc_tensor_bytes(tensor);
+    if (bytes == 0 || sc_tensor_is_dense(tensor)) {
+        return sc_file_append(&growing->writer, tensor->data, bytes);
+    }
+    void *dense = malloc(bytes);
+    if (!dense) {
+        return sc_fail(SC_NO_MEMORY, "out of memory for %zu bytes", bytes);
+    }
+    sc_tensor_copy_dense(tensor, dense);
+    const enum sc_status status = sc_file_append(&growing->writer, dense, bytes);
+    free(dense);
+    return status;
+}
+
+enum sc_status sc_npy_end(struct sc_npy_growing *growing, const struct sc_tensor *shape)
+{
+    char header[MOST_HEADER];
+    size_t bytes = growing->header_bytes;
+    SC_TRY(make_header(growing->writer.path, shape, header, &bytes));
+    SC_TRY(sc_file_amend(&growing->writer, 0, header, bytes));
+    return sc_file_commit(&growing->writer);
+}
+
+void sc_npy_abandon(struct sc_npy_growing *growing)
+{
+    sc_file_abandon(&growing->writer);
 }

@@ -31,4 +31,20 @@ enum sc_status sc_npy_write(const char *path, const struct sc_tensor *tensor);
 typedef enum sc_status sc_npy_read_fn(void *arg, int64_t at, int64_t n, void *to);
 enum sc_status sc_npy_write_pieces(const char *path, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg);
 
+/* A file whose elements come in C order before it is known how many there are. Zeros: none.
+ *
+ *   sc_npy_begin ──► sc_npy_append ... ──► sc_npy_end
+ *         └─────────────────┴── sc_npy_abandon: path is as before; safe on zeros and after the end
+ *
+ * shape: type and rank; dims count at the end, when their product is the number of elements that were appended. */
+struct sc_npy_growing {
+    struct sc_file_writer writer;
+    size_t header_bytes;
+};
+
+enum sc_status sc_npy_begin(const char *path, const struct sc_tensor *shape, struct sc_npy_growing *growing);
+enum sc_status sc_npy_append(struct sc_npy_growing *growing, const struct sc_tensor *tensor); /* with any strides */
+enum sc_status sc_npy_end(struct sc_npy_growing *growing, const struct sc_tensor *shape);
+void sc_npy_abandon(struct sc_npy_growing *growing);
+
 #endif

@@ -117,6 +117,11 @@ static enum sc_status rename_error(const char *to)
     return sc_fail(SC_IO, "'%s'%s", to, cause ? cause + 1 : " cannot be written");
 }
 
+static enum sc_status rename_any(enum sc_status status, const char *to)
+{
+    return status == SC_IO ? rename_error(to) : status;
+}
+
 /* One more file, still to be written. */
 static enum sc_status add_file(
     struct sc_outputs *outputs, const char *name, const char *ending, const struct sc_output_file **added)
@@ -149,7 +154,7 @@ enum sc_status sc_outputs_add(
     SC_TRY(add_file(outputs, name, npy ? ".npy" : ".pb", &file));
     const enum sc_status status =
         npy ? sc_npy_write(file->from, &value->u.tensor) : sc_value_write_pb(file->from, name, value);
-    return status == SC_IO ? rename_error(file->to) : status;
+    return rename_any(status, file->to);
 }
 
 enum sc_status sc_outputs_add_pieces(
@@ -159,7 +164,38 @@ enum sc_status sc_outputs_add_pieces(
     SC_TRY(sc_outputs_check(name, SC_KIND_TENSOR, shape->type, SC_OUTPUT_NPY));
     SC_TRY(add_file(outputs, name, ".npy", &file));
     const enum sc_status status = sc_npy_write_pieces(file->from, shape, read, arg);
-    return status == SC_IO ? rename_error(file->to) : status;
+    return rename_any(status, file->to);
+}
+
+enum sc_status sc_outputs_begin(
+    struct sc_outputs *outputs, const char *name, const struct sc_tensor *shape, struct sc_growing_output *growing)
+{
+    const struct sc_output_file *file;
+    SC_TRY(sc_outputs_check(name, SC_KIND_TENSOR, shape->type, SC_OUTPUT_NPY));
+    SC_TRY(add_file(outputs, name, ".npy", &file));
+    *growing = (struct sc_growing_output){.from = file->from, .to = file->to};
+    return rename_any(sc_npy_begin(growing->from, shape, &growing->npy), growing->to);
+}
+
+enum sc_status sc_outputs_append(struct sc_growing_output *growing, const struct sc_tensor *tensor)
+{
+    return rename_any(sc_npy_append(&growing->npy, tensor), growing->to);
+}
+
+enum sc_status sc_outputs_end(struct sc_growing_output *growing, const struct sc_tensor *shape)
+{
+    return rename_any(sc_npy_end(&growing->npy, shape), growing->to);
+}
+
+enum sc_status sc_outputs_reorder(
+    struct sc_growing_output *growing, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg)
+{
+    return rename_any(sc_npy_write_pieces(growing->from, shape, read, arg), growing->to);
+}
+
+void sc_outputs_abandon(struct sc_growing_output *growing)
+{
+    sc_npy_abandon(&growing->npy);
 }
 
 /* A link keeps what was there without taking it away; not every file system has links. */
