@@ -185,6 +185,18 @@ static bool name_of_output(const char *in, char *out, size_t bytes)
     return strstr(in, "cache") && snprintf(out, bytes, "updated_%s", in) < (int)bytes;
 }
 
+/* What detectors of voice call the state of a recurrent layer, [layers, batch, width], and its continuation. */
+static const char *name_of_continued(const char *in)
+{
+    static const char *const names[][2] = {{"state", "stateN"}, {"h", "hn"}, {"c", "cn"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(in, names[i][0]) == 0) {
+            return names[i][1];
+        }
+    }
+    return NULL;
+}
+
 static bool starts_with(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
@@ -287,6 +299,18 @@ static bool is_about_caches(const char *input)
     return strcmp(input, "past_sequence_length") == 0 || strcmp(input, "cache_indirection") == 0;
 }
 
+/* Short names may mean anything: only together do they tell of a state. */
+static enum sc_status find_continued(struct sc_finder *finder, int in)
+{
+    const struct sc_graph_value *values = finder->graph->values;
+    const char *name = name_of_continued(values[in].name);
+    const int out = name ? sc_graph_find(finder->graph, name) : -1;
+    const bool fits = out >= 0 && finder->is_output[out] && values[in].weight < 0 && !is_pair(finder, in) &&
+        values[in].fact.kind == SC_KIND_TENSOR && values[in].fact.rank == 3 &&
+        values[in].fact.type == values[out].fact.type;
+    return fits ? add_tensor(finder, SC_STATE_DENSE, in, out, 1) : SC_OK;
+}
+
 static enum sc_status find_named(struct sc_finder *finder)
 {
     const struct sc_graph *graph = finder->graph;
@@ -294,6 +318,7 @@ static enum sc_status find_named(struct sc_finder *finder)
         const int in = graph->inputs[i];
         const struct sc_graph_value *value = &graph->values[in];
         char name[512];
+        SC_TRY(find_continued(finder, in));
         if (value->weight < 0 && sc_pairs_is_constant(value->name)) {
             SC_TRY(find_constant(finder, in));
             continue;

@@ -12,7 +12,8 @@
  *     place;
  *   - by the operator that goes on from it: LinearAttention, CausalConvWithState, LSTM, GRU, RNN: dense;
  *   - by what the user says (sc_pairs_say): dense;
- *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X: dense;
+ *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X; of rank 3
+ *     state → stateN, h → hn, c → cn: dense;
  * past_key_values.N.encoder.key → cross:present.N.encoder.key: constant; where Attention alone reads keys and values, they are
  * caches of a row each to it.
  * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A state of a run is a dense state of a session with one slot, which is at position 1 as soon as it holds anything. */
+ * A state of a run is a dense state of a session with one slot, which is at position 1 as soon as it holds anything, and one
+ * position further after each microbatch. */
 #include "launch/carried.h"
 
 #include <string.h>
@@ -12,46 +13,95 @@ static bool is_npy(const char *path)
     return n >= 4 && strcmp(path + n - 4, ".npy") == 0;
 }
 
-/* The graph input that the value is, when the request gives it as a .npy file; -1: it does not. */
-static int find_given(const struct sc_model *model, const struct sc_input_request *request, int value)
+/* Whether the request gives it as a .npy file. */
+static bool is_given(const struct sc_model *model, const struct sc_input_request *request, int input)
 {
     for (int k = 0; k < request->n_items; k++) {
         const char *path = NULL;
-        const int input = sc_inputs_find(model, request->items[k], &path);
-        if (input >= 0 && model->graph->inputs[input] == value && is_npy(path)) {
-            return input;
+        if (sc_inputs_find(model, request->items[k], &path) == input && is_npy(path)) {
+            return true;
         }
     }
-    return -1;
+    return false;
+}
+
+/* What is known of a cache's dims; the rest is a batch of one that holds nothing. */
+static void find_empty(const struct sc_fact *fact, struct sc_state_pair *pair)
+{
+    const int batch_axis = pair->joined ? 1 : 0;
+    if (pair->kind != SC_STATE_PAGED) {
+        return; /* it has them */
+    }
+    pair->rank = fact->rank;
+    for (int d = 0; d < fact->rank; d++) {
+        pair->dims[d] = d == batch_axis ? 1 : d == fact->rank - 1 ? pair->width : 0;
+    }
+    pair->dims[batch_axis + 1] = pair->joined ? pair->heads / 2 : pair->heads;
+}
+
+static int find_input(const struct sc_graph *graph, int value)
+{
+    int i = 0;
+    while (graph->inputs[i] != value) {
+        i++;
+    }
+    return i;
+}
+
+static void add(const struct sc_graph *graph, const struct sc_state_pair *pair, int input, struct sc_carried *carried)
+{
+    const struct sc_fact *fact = &graph->values[pair->in].fact;
+    carried->empty[carried->n] = *pair;
+    find_empty(fact, &carried->empty[carried->n]);
+    carried->inputs[carried->n] = input;
+    carried->pairs[carried->n++] = (struct sc_state_pair){.in = pair->in,
+        .out = pair->out,
+        .node = -1,
+        .kind = SC_STATE_DENSE,
+        .type = fact->type,
+        .rank = fact->rank}; /* dims of 0: of any size, which was held against what the graph declares */
+}
+
+static enum sc_status check_pieces(
+    const struct sc_graph *graph, const struct sc_state_pair *pair, int input, const struct sc_pieces *pieces)
+{
+    const struct sc_graph_value *in = &graph->values[pair->in], *out = &graph->values[pair->out];
+    if (sc_pieces_cuts(pieces, input)) {
+        return sc_fail(
+            SC_BAD_USAGE, "option '--over': input '%s' is a state, which goes on from '%s'", in->name, out->name);
+    }
+    return out->producer >= 0 && in->fact.rank >= 0
+        ? SC_OK
+        : sc_fail(
+              SC_UNSUPPORTED, "state '%s' goes on from '%s', which the model does not compute", in->name, out->name);
 }
 
 enum sc_status sc_carried_find(struct sc_model *model, const struct sc_input_request *request,
     enum sc_output_format format, struct sc_arena *arena, struct sc_carried *carried)
 {
     const struct sc_graph *graph = model->graph;
+    const bool pieces = request->pieces && request->pieces->n_cuts > 0;
     struct sc_state_pair *pairs;
     int n = 0;
-    *carried = (struct sc_carried){0};
-    if (format == SC_OUTPUT_PB || sc_pairs_find(model, &n, &pairs) != SC_OK) {
+    *carried = (struct sc_carried){.n_runs = 1};
+    const enum sc_status status = format == SC_OUTPUT_PB ? SC_OK : sc_pairs_find(model, &n, &pairs);
+    if (status != SC_OK && !pieces) {
         return SC_OK; /* states that have no pair are inputs and outputs like others */
     }
+    SC_TRY(status);
     carried->pairs = sc_arena_array(arena, (size_t)n + 1, sizeof *carried->pairs);
+    carried->empty = sc_arena_array(arena, (size_t)n + 1, sizeof *carried->empty);
     carried->inputs = sc_arena_array(arena, (size_t)n + 1, sizeof *carried->inputs);
-    if (!carried->pairs || !carried->inputs) {
+    if (!carried->pairs || !carried->empty || !carried->inputs) {
         return SC_NO_MEMORY;
     }
     for (int p = 0; p < n; p++) {
-        const int input = find_given(model, request, pairs[p].in);
+        const int input = find_input(graph, pairs[p].in);
         const struct sc_graph_value *in = &graph->values[pairs[p].in], *out = &graph->values[pairs[p].out];
         const bool has_file = sc_outputs_check(out->name, SC_KIND_TENSOR, in->fact.type, SC_OUTPUT_NPY) == SC_OK;
-        if (input >= 0 && has_file && out->producer >= 0 && in->fact.rank >= 0) {
-            carried->inputs[carried->n] = input;
-            carried->pairs[carried->n++] = (struct sc_state_pair){.in = pairs[p].in,
-                .out = pairs[p].out,
-                .node = -1,
-                .kind = SC_STATE_DENSE,
-                .type = in->fact.type,
-                .rank = in->fact.rank}; /* dims of 0: of any size, which was held against what the graph declares */
+        SC_TRY(pieces ? check_pieces(graph, &pairs[p], input, request->pieces) : SC_OK);
+        if (pieces || (is_given(model, request, input) && has_file && out->producer >= 0 && in->fact.rank >= 0)) {
+            add(graph, &pairs[p], input, carried);
         }
     }
     return SC_OK;
@@ -63,15 +113,15 @@ void sc_carried_options(const struct sc_carried *carried, struct sc_session_opti
         options->n_pairs = carried->n;
         options->pairs = carried->pairs;
         options->n_slots = 1;
-        options->context = 2; /* what was given, and what it becomes */
+        options->context = carried->n_runs + 1; /* what was given, and what it becomes */
     }
 }
 
-void sc_carried_row(const struct sc_carried *carried, struct sc_microbatch *microbatch)
+void sc_carried_row(const struct sc_carried *carried, int64_t run, struct sc_microbatch *microbatch)
 {
     if (carried->n > 0) {
         microbatch->n_rows = 1;
-        microbatch->rows[0] = (struct sc_row){.slot = 0, .pos = 1, .n_new = 1};
+        microbatch->rows[0] = (struct sc_row){.slot = 0, .pos = run + 1, .n_new = 1};
     }
 }
 

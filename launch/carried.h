@@ -11,17 +11,19 @@
 struct sc_carried {
     int n;
     struct sc_state_pair *pairs;
+    struct sc_state_pair *empty; /* the same, with the dims of one that holds nothing yet */
     int *inputs; /* which graph input a pair's is */
+    int64_t n_runs; /* microbatches that go on from it, one from the other */
 };
 
-/* On every rank alike, from the model and the request alone: inputs of .npy files whose continuation is an output. None
- * where files of outputs are to be .pb. In the arena. */
+/* On every rank alike, from the model and the request alone: inputs of .npy files whose continuation is an output, and of a
+ * request that cuts inputs into pieces all that have one. None else where files of outputs are to be .pb. In the arena. */
 enum sc_status sc_carried_find(struct sc_model *model, const struct sc_input_request *request,
     enum sc_output_format format, struct sc_arena *arena, struct sc_carried *carried);
 
-/* What a session that carries them is opened for, and a microbatch of it. */
+/* What a session that carries them is opened for, and a microbatch of it, counted from 0. */
 void sc_carried_options(const struct sc_carried *carried, struct sc_session_options *options);
-void sc_carried_row(const struct sc_carried *carried, struct sc_microbatch *microbatch);
+void sc_carried_row(const struct sc_carried *carried, int64_t run, struct sc_microbatch *microbatch);
 
 /* The pair that has this output; -1: none. */
 int sc_carried_of_output(const struct sc_carried *carried, int value);

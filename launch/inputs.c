@@ -9,6 +9,7 @@
 #include "launch/dims.h"
 #include "launch/near.h"
 #include "launch/npy.h"
+#include "launch/sound.h"
 #include "tensor/convert.h"
 
 static const struct sc_graph_value *declared(const struct sc_model *model, int input)
@@ -58,14 +59,17 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* left: where the mapping of a .npy file goes that its elements stay in; NULL: they are read. */
-static enum sc_status read_file(const char *path, const struct sc_graph_value *input, struct sc_arena *arena,
-    struct sc_value *value, struct sc_file *left)
+static enum sc_status read_file(const char *path, int64_t rate, const struct sc_graph_value *input,
+    struct sc_arena *arena, struct sc_value *value, struct sc_file *left)
 {
+    if (ends_with(path, ".wav")) {
+        return sc_sound_read(path, rate, input, arena, value);
+    }
     if (ends_with(path, ".pb")) {
         return sc_value_read_pb(path, &input->fact, arena, value);
     }
     if (!ends_with(path, ".npy")) {
-        return sc_fail(SC_BAD_USAGE, "'%s' is neither a .npy nor a .pb file", path);
+        return sc_fail(SC_BAD_USAGE, "'%s' is no .npy, .pb or .wav file", path);
     }
     if (input->fact.kind == SC_KIND_SEQUENCE || input->fact.kind == SC_KIND_MAP) {
         return sc_fail(SC_BAD_INPUT, "input '%s' is a %s, which a .npy file cannot hold: give a .pb file", input->name,
@@ -82,7 +86,7 @@ static bool is_left(const struct sc_input_request *request, int input)
             return true;
         }
     }
-    return false;
+    return request->pieces && sc_pieces_cuts(request->pieces, input);
 }
 
 /* One "NAME=FILE". */
@@ -105,7 +109,8 @@ static enum sc_status read_item(const struct sc_model *model, const struct sc_in
     if (!value) {
         return SC_NO_MEMORY;
     }
-    SC_TRY(read_file(path, input, arena, value, is_left(request, i) ? &inputs->files[i] : NULL));
+    SC_TRY(read_file(path, request->rate, input, arena, value, is_left(request, i) ? &inputs->files[i] : NULL));
+    SC_TRY(request->pieces ? sc_pieces_take(request->pieces, model, i, &inputs->files[i], arena, value) : SC_OK);
     SC_TRY(sc_dims_bind(dims, i, value));
     inputs->values[i] = value;
     return SC_OK;
@@ -154,6 +159,49 @@ static enum sc_status make_random(const struct sc_model *model, int input, uint6
     return SC_OK;
 }
 
+/* The pair whose state this input is; NULL: none that begins as zeros. */
+static const struct sc_state_pair *find_state(
+    const struct sc_model *model, const struct sc_input_request *request, int input)
+{
+    for (int s = 0; s < request->n_states; s++) {
+        if (request->states[s].in == model->graph->inputs[input]) {
+            return &request->states[s];
+        }
+    }
+    return NULL;
+}
+
+static bool is_said(const struct sc_model *model, int value)
+{
+    for (int i = 0; i < model->n_said_states; i++) {
+        if (model->said_states[2 * i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Zeros of the dims that are known; where the state's operator or name says what it is, open ones are as it begins. */
+static enum sc_status make_zeros(const struct sc_model *model, const struct sc_state_pair *pair, int input,
+    struct sc_arena *arena, struct sc_dims *dims, struct sc_value **made)
+{
+    const struct sc_fact *fact = &dims->facts[input];
+    int64_t empty[SC_MAX_RANK];
+    SC_TRY(fact->rank != pair->rank || is_said(model, pair->in) ? sc_dims_require(dims, input) : SC_OK);
+    for (int d = 0; d < fact->rank; d++) {
+        empty[d] = fact->dims[d] >= 0 ? fact->dims[d] : pair->dims[d];
+    }
+    struct sc_value *value = sc_arena_alloc(arena, sizeof *value);
+    if (!value) {
+        return SC_NO_MEMORY;
+    }
+    value->kind = SC_KIND_TENSOR;
+    SC_TRY(sc_dims_check(declared(model, input)->name, pair->type, fact->rank, empty));
+    SC_TRY(sc_tensor_new(arena, pair->type, fact->rank, empty, &value->u.tensor));
+    *made = value;
+    return sc_dims_bind(dims, input, value);
+}
+
 /* What no item gave. */
 static enum sc_status complete(const struct sc_model *model, const struct sc_input_request *request, int input,
     struct sc_arena *arena, struct sc_inputs *inputs, struct sc_dims *dims)
@@ -166,6 +214,12 @@ static enum sc_status complete(const struct sc_model *model, const struct sc_inp
         return SC_OK;
     }
     if (inputs->values[input] || value->fact.kind == SC_KIND_OPTIONAL) {
+        return SC_OK;
+    }
+    const struct sc_state_pair *state = find_state(model, request, input);
+    if (state) {
+        SC_TRY(make_zeros(model, state, input, arena, dims, &made));
+        inputs->values[input] = made;
         return SC_OK;
     }
     if (!request->random) {
@@ -221,8 +275,9 @@ void sc_inputs_options(const struct sc_inputs *inputs, struct sc_session_options
 
 struct sc_input_request sc_input_request_of(const struct sc_options *options)
 {
-    struct sc_input_request request = {
-        .random = sc_options_given(options, "random"), .seed = (uint64_t)sc_options_int(options, "random")};
+    struct sc_input_request request = {.random = sc_options_given(options, "random"),
+        .seed = (uint64_t)sc_options_int(options, "random"),
+        .rate = sc_options_int(options, "rate")};
     request.n_items = sc_options_list(options, "input", &request.items);
     request.n_dims = sc_options_list(options, "dim", &request.dims);
     return request;

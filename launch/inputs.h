@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "launch/options.h"
+#include "launch/pieces.h"
 #include "model/model.h"
 #include "runtime/session.h"
 
@@ -15,8 +16,12 @@ struct sc_input_request {
     const char *const *dims; /* as sc_dims_add reads them */
     bool random; /* inputs that are not given are made */
     uint64_t seed;
-    int n_left; /* graph inputs whose .npy files are left mapped */
+    int64_t rate; /* samples a second of .wav files; 0: as the file has them */
+    int n_left; /* graph inputs whose .npy files are left mapped, beside those that are cut */
     const int *left;
+    struct sc_pieces *pieces; /* which inputs are cut; NULL: none */
+    int n_states; /* that begin as zeros where no file is given */
+    const struct sc_state_pair *states; /* with the dims of those that hold nothing yet */
 };
 
 /* By graph input: the value, NULL for those that take their default and optional ones; whether there is one; its mode, for
@@ -41,7 +46,7 @@ void sc_inputs_options(const struct sc_inputs *inputs, struct sc_session_options
 /* What -i, -d and, where the command has it, --random say. */
 struct sc_input_request sc_input_request_of(const struct sc_options *options);
 
-/* Reads files (.npy or .pb), holds them against what the graph declares, and makes the rest where that is asked for:
+/* Reads files (.npy, .pb or .wav), holds them against what the graph declares, and makes the rest where that is asked for:
  * floats uniform in [-1, 1), integers and bools 0 or 1 (valid as ids and as masks), element j of input i by (seed, i, j)
  * alone. SC_BAD_USAGE for a malformed item and for an open dim of an input to make, SC_BAD_INPUT for an unknown or
  * missing name and a value that does not fit, SC_UNSUPPORTED for an input that cannot be made. All in the arena. */

@@ -28,13 +28,21 @@ static const struct sc_command_row commands[SC_N_COMMANDS] = {
         "stagecoach plan examples/shakespeare -pp 2 -o plan.json --html plan.html\n"},
     [SC_COMMAND_RUN] = {"run", "MODEL", 1, 1, true, false, "run a model once on given inputs",
         "Runs MODEL once on the tensors of -i, and prints name, type and dims of each output. With -o the outputs are "
-        "written to a\nfolder: all of them or, when anything fails, none. A stream goes chunk by chunk: what an "
-        "output's file holds is "
-        "given to the\nnext run as the input that goes on from it (silero-vad: -i input=chunk.npy -i "
-        "state=out/stateN.npy -i "
-        "sr=sr.npy).\n",
+        "written to a\nfolder: all of them or, when anything fails, none.\n"
+        "A stream, longer than what the model takes at once: --over cuts an input along an axis into pieces of "
+        "--overlap "
+        "elements\nthat came before and --window new ones, and MODEL runs on each in turn; inputs that are not cut are "
+        "the "
+        "same for all. States\ngo on from piece to piece: an LSTM's, and others by the names that exporters use (state "
+        "and "
+        "stateN of silero-vad) or by\n--state; they begin as zeros unless -i gives them, and -o has what they are at "
+        "the "
+        "end. The stages work on different\npieces at once, and outputs are written as they come.\n",
         "stagecoach run model.onnx -i x=x.npy -o out\n"
-        "stagecoach launch -n 2 -- run model.onnx --random 1 -d batch=4 -o out --format pb\n"},
+        "stagecoach launch -n 2 -- run model.onnx --random 1 -d batch=4 -o out --format pb\n"
+        "stagecoach run silero_vad.onnx -i input=talk.wav --rate 16000 -i sr=sr.npy --over input=1 --window 512 "
+        "--overlap "
+        "64 -o out\n"},
     [SC_COMMAND_VERIFY] = {"verify", "PATH...", 1, 1 << 30, false, false,
         "compare a model with recorded outputs, or all ranks with one",
         "A PATH with model.onnx and test_data_set_*, or with folders that have them: every data set is run and "
@@ -166,7 +174,18 @@ static const struct sc_option_row options[] = {
     {"ubatch", "ub", "ubatch-size", SC_OPTION_INT, "N", "64", 1, 1 << 20, BIT(PLAN) | BIT(GENERATE) | BIT(BENCH),
         "most rows of a prompt in one microbatch"},
     {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN),
-        "an input tensor, .npy or .pb; repeatable; states from .npy go to their ranks in pieces"},
+        "an input tensor, .npy or .pb, or sound, .wav; repeatable; states from .npy go to their ranks in parts"},
+    {"over", NULL, NULL, SC_OPTION_LIST, "NAME=AXIS", NULL, 0, 0, BIT(RUN),
+        "cut this input along the axis into pieces, and run each; states go on from piece to piece; repeatable"},
+    {"window", NULL, NULL, SC_OPTION_INT, "N", NULL, 1, 9e15, BIT(RUN), "with --over: new elements in each piece"},
+    {"overlap", NULL, NULL, SC_OPTION_INT, "N", "0", 0, 9e15, BIT(RUN),
+        "with --over: elements before those that each piece begins with; zeros before the first"},
+    {"rest", NULL, NULL, SC_OPTION_CHOICE, "zeros|short|drop", "zeros", 0, 0, BIT(RUN),
+        "with --over: the last piece, when less than a window is left: filled up with zeros, short, or none"},
+    {"join", NULL, NULL, SC_OPTION_LIST, "NAME=AXIS", NULL, 0, 0, BIT(RUN),
+        "with --over: join this output's pieces along the axis; without: along a new first one; repeatable"},
+    {"rate", NULL, NULL, SC_OPTION_INT, "HZ", "0", 0, 1 << 30, BIT(RUN),
+        "samples a second of .wav inputs, made of those that the file has; 0: as it has them"},
     {"override", NULL, NULL, SC_SETTING_OVERRIDE, BIT(PLAN) | BIT(RUN) | BIT(VERIFY),
         "inputs that have a default and are sent at each run, as those of -i are: a,b"},
     {"random", NULL, NULL, SC_OPTION_INT, "SEED", NULL, 0, 9e15, BIT(RUN),
@@ -207,8 +226,8 @@ static const struct sc_option_row options[] = {
     {"ltol", NULL, NULL, SC_OPTION_REAL, "L", "0", 0, 1e30, BIT(VERIFY),
         "tolerance relative to the largest magnitude of the output"},
     {"state", NULL, NULL, SC_OPTION_LIST, "IN=OUT", NULL, 0, 0,
-        BIT(VERIFY) | BIT(GENERATE) | BIT(BENCH) | BIT(PLAN) | BIT(INSPECT),
-        "input IN goes on from what output OUT was, a token or a data set before; repeatable"},
+        BIT(VERIFY) | BIT(GENERATE) | BIT(BENCH) | BIT(PLAN) | BIT(INSPECT) | BIT(RUN),
+        "input IN goes on from what output OUT was, a token, a data set or a piece before; repeatable"},
     {"plans", NULL, NULL, SC_OPTION_INT, "N", NULL, 0, 100000, BIT(VERIFY),
         "run each case again on 1 and 2 threads, in 1 to 4 stages and by N random plans: every bit must be the same"},
     {"bits", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(VERIFY),

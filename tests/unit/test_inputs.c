@@ -2,6 +2,7 @@
  * Claims about inputs from files and at random. */
 #include "graph_case.h"
 #include "launch/inputs.h"
+#include "launch/sound.h"
 
 #define X(set) "x=" GRAPHS "skipping/test_data_set_" #set "/input_0.pb"
 #define Z(set) "z=" GRAPHS "skipping/test_data_set_" #set "/input_1.pb"
@@ -117,6 +118,64 @@ static void what_is_not_given_is_made_by_seed_in_the_dims_of_what_is(void **stat
     close_fixture(&f);
 }
 
+#define SOUND SC_SOURCE_DIR "/tests/data/sounds/"
+
+static void sound_lies_along_the_last_axis_at_the_rate_that_is_asked(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct sc_value value;
+    struct sc_graph_value input = {.name = "sound", .fact = {.kind = SC_KIND_TENSOR, .type = SC_F32, .rank = 2}};
+    assert_ok(sc_sound_read(SOUND "rate_8000.wav", 0, &input, &arena, &value));
+    const int64_t n = value.u.tensor.dims[1];
+    assert_int_equal(value.u.tensor.rank, 2);
+    assert_int_equal(value.u.tensor.dims[0], 1);
+    assert_true(n > 100);
+    input.fact.rank = -1;
+    assert_ok(sc_sound_read(SOUND "rate_8000.wav", 16000, &input, &arena, &value));
+    assert_int_equal(value.u.tensor.rank, 1);
+    assert_int_equal(value.u.tensor.dims[0], 2 * n);
+    input.fact.type = SC_I64;
+    assert_fails(
+        SC_BAD_INPUT, "input 'sound' is int64", sc_sound_read(SOUND "rate_8000.wav", 0, &input, &arena, &value));
+    input.fact = (struct sc_fact){.kind = SC_KIND_TENSOR, .type = SC_F32, .rank = 0};
+    assert_fails(SC_BAD_INPUT, "of rank 0", sc_sound_read(SOUND "rate_8000.wav", 0, &input, &arena, &value));
+    sc_arena_release(&arena);
+}
+
+/* input [batch, 64], state [2, batch, 8]: what is known of the batch counts, then what a state begins as. */
+static void states_begin_as_zeros(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../states/vad");
+    struct sc_arena arena = {0};
+    struct sc_inputs made;
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    const char *dims[] = {"batch=3"};
+    struct sc_input_request request = {.random = true, .n_dims = 1, .dims = dims, .n_states = n, .states = pairs};
+    assert_ok(sc_inputs_make(model, &request, &arena, &made));
+    const struct sc_tensor *zeros = &made.values[1]->u.tensor;
+    assert_int_equal(sc_tensor_count(zeros), 2 * 3 * 8);
+    for (int i = 0; i < 2 * 3 * 8; i++) {
+        assert_true(((const float *)zeros->data)[i] == 0);
+    }
+    sc_arena_reset(&arena);
+    const char *said[] = {"state=stateN"};
+    assert_ok(sc_pairs_say(model, 1, said));
+    request.n_dims = 0; /* what the user calls a state may grow along any open dim */
+    request.random = false;
+    const char *items[] = {"sr=" SC_SOURCE_DIR "/tests/data/states/vad/sr.npy",
+        "input=" SC_SOURCE_DIR "/tests/data/states/vad/chunks/0.npy"};
+    request.n_items = 2;
+    request.items = items;
+    assert_ok(sc_inputs_make(model, &request, &arena, &made)); /* the batch is that of the input */
+    assert_int_equal(made.values[1]->u.tensor.dims[1], 1);
+    sc_model_close(model);
+    sc_arena_release(&arena);
+}
+
 static void an_open_dim_of_an_input_to_make_is_named(void **state)
 {
     (void)state;
@@ -137,6 +196,8 @@ int main(void)
         cmocka_unit_test(a_name_that_begins_like_an_input_is_another_name),
         cmocka_unit_test(files_that_are_not_there_are_named),
         cmocka_unit_test(what_is_not_given_is_made_by_seed_in_the_dims_of_what_is),
+        cmocka_unit_test(sound_lies_along_the_last_axis_at_the_rate_that_is_asked),
+        cmocka_unit_test(states_begin_as_zeros),
         cmocka_unit_test(an_open_dim_of_an_input_to_make_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,6 +247,22 @@ static void a_continuation_of_another_type_is_refused(void **state)
     sc_model_close(model);
 }
 
+static void short_names_are_a_state_where_both_are_there(void **state)
+{
+    (void)state;
+    struct sc_model *model = graph_model("../states/vad");
+    struct sc_state_pair *pairs;
+    int n;
+    assert_ok(sc_pairs_find(model, &n, &pairs));
+    assert_int_equal(n, 1);
+    const struct sc_state_pair *pair = pair_of(model, pairs, n, "state", "stateN");
+    assert_int_equal(pair->kind, SC_STATE_DENSE);
+    assert_int_equal(pair->dims[0], 2);
+    assert_int_equal(pair->dims[1], 1); /* the batch */
+    assert_int_equal(pair->dims[2], 8);
+    sc_model_close(model);
+}
+
 static void a_model_without_states_has_no_pairs(void **state)
 {
     (void)state;
@@ -292,6 +308,7 @@ int main(void)
         cmocka_unit_test(what_the_user_says_is_not_passed_over),
         cmocka_unit_test(a_state_without_its_output_is_refused),
         cmocka_unit_test(a_continuation_of_another_type_is_refused),
+        cmocka_unit_test(short_names_are_a_state_where_both_are_there),
         cmocka_unit_test(a_model_without_states_has_no_pairs),
         cmocka_unit_test(pages_take_the_formats_of_keys_and_values),
     };

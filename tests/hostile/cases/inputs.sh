@@ -8,7 +8,7 @@ refuse 3 "the model has no input 'idz', did you mean 'ids'\?" run "$mlp" -i idz=
 refuse 2 "option '--input': 'x' is not NAME=FILE" run "$mlp" -i x -o out
 refuse 2 "input 'x' is given twice" run "$mlp" -i x=x.npy -i x=x.npy -i ids=ids.npy -o out
 refuse 3 "'nowhere.npy': No such file or directory" run "$mlp" -i x=nowhere.npy -i ids=ids.npy -o out
-refuse 2 "'x.txt' is neither a .npy nor a .pb file" run "$mlp" -i x=x.txt -i ids=ids.npy -o out
+refuse 2 "'x.txt' is no .npy, .pb or .wav file" run "$mlp" -i x=x.txt -i ids=ids.npy -o out
 npy double.npy '<f8' '2, 4' 64
 refuse 3 "input 'x' is double, want float" run "$mlp" -i x=double.npy -i ids=ids.npy -o out
 npy flat.npy '<f4' '8,' 32
