@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Decoders that round rows to 8 bits, before products (MatMulNBits, accuracy_level 4) or on their way into a cache.
+"""Decoders that round rows, to 8 bits before products (MatMulNBits, accuracy_level 4) or to 8 or 4 on their way into a cache.
 
 usage: roundings.py PROGRAM MODEL_FOLDER REFERENCE FOLDER     needs ./dev venv
 
@@ -90,13 +90,13 @@ class Product:
 
 
 class Cache:
-    """A GroupQueryAttention whose caches hold codes of 8 bits, by scales of the file. Caches are outputs; rows before they are
-    rounded are inside the operator."""
+    """A GroupQueryAttention whose caches hold codes of 8 bits, or two of 4 in a byte, by scales of the file. Caches are outputs;
+    rows before they are rounded are inside the operator."""
 
     def __init__(self, node, weights):
         self.name, self.of, self.packed, self.caches = node.name, attributes(node), node.input[0], node.output[1:3]
-        if node.input[1] or self.of["kv_cache_bit_width"] != 8 or not self.of.get("do_rotary"):
-            sys.exit(f"{node.name} is not of joined rows, with a rotary embedding and 8 bits: not known here")
+        if node.input[1] or not self.of.get("do_rotary"):
+            sys.exit(f"{node.name} is not of joined rows with a rotary embedding: not known here")
         self.heads, self.kv_heads, self.width = self.of["num_heads"], self.of["kv_num_heads"], 2 * weights[node.input[7]].shape[1]
         self.units = [weights[name].reshape(-1) for name in node.input[12:14]]
         self.owned = [node.name + ":k:turned", node.name + ":v"]
@@ -121,20 +121,25 @@ class Cache:
         for value in (*graph.input, *graph.output):
             if value.name in (*node.input[3:5], *self.caches):
                 value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+                value.type.tensor_type.shape.dim[3].dim_value = self.width
         nodes = [*graph.node[:at], *made, *graph.node[at + 1:]]
         del graph.node[:]
         graph.node.extend(nodes)
         return dict(zip(given, self.owned))
 
     def codes(self, seen):
-        return [np.moveaxis(seen[cache], 0, 1).reshape(-1, self.kv_heads * self.width) for cache in self.caches]
+        caches = [np.moveaxis(seen[cache], 0, 1) for cache in self.caches]
+        if self.of["kv_cache_bit_width"] == 4:  # the lower half is that of the even column; 8 stands for 0
+            caches = [np.stack([cache & 15, cache >> 4], 3).astype(np.int8) - 8 for cache in caches]
+        return [cache.reshape(-1, self.kv_heads * self.width) for cache in caches]
 
     def roundings(self, seen):
         return {cache + ":given": codes * unit for cache, codes, unit in zip(self.caches, self.codes(seen), self.units)}
 
     def held(self, seen, said):
         """As of a product, of which there is none; near: over half a code."""
-        own = [np.clip(said[name].astype(np.float64) / unit, -128, 127) for name, unit in zip(self.owned, self.units)]
+        most = 2 ** (self.of["kv_cache_bit_width"] - 1)
+        own = [np.clip(said[name].astype(np.float64) / unit, -most, most - 1) for name, unit in zip(self.owned, self.units)]
         over = np.abs(np.stack(self.codes(seen)) - own) - 0.5
         return 0, max(over.max(), 0), over.size, np.count_nonzero(over > 0)
 
@@ -174,7 +179,7 @@ class Test:
                        if node.op_type == "MatMulNBits" and attributes(node).get("accuracy_level") == 4]
         self.places += [Cache(node, weights) for node in proto.graph.node if attributes(node).get("k_quant_type", b"NONE") != b"NONE"]
         if not self.places:
-            sys.exit(f"{model} rounds no rows to 8 bits")
+            sys.exit(f"{model} rounds no rows")
         judge = copy.deepcopy(proto)
         given = {name: own for place in self.places for name, own in place.judge(judge.graph).items()}
         judge.graph.input.extend(floats(name, [1, None, None]) for name in given)
