@@ -228,8 +228,7 @@ static void place_outputs(const struct sc_session *session, const struct sc_pipe
     }
 }
 
-/* The plan whose oldest microbatch is through; NULL: none is. */
-static struct sc_pipe *find_arrived(struct sc_session *session)
+struct sc_pipe *sc_session_arrived(struct sc_session *session)
 {
     for (int p = 0; p < session->n_pipes; p++) {
         struct sc_pipe *pipe = &session->pipes[p];
@@ -245,7 +244,7 @@ static enum sc_status take_results(struct sc_session *session, struct sc_pipe **
 {
     struct sc_pipe *pipe;
     drop_delivered(session);
-    for (int64_t idle = 0; !(pipe = find_arrived(session));) {
+    for (int64_t idle = 0; !(pipe = sc_session_arrived(session));) {
         SC_TRY(sc_session_turn(session, &idle));
     }
     for (int e = 0; e < pipe->n_edges; e++) {

@@ -194,6 +194,9 @@ enum sc_status sc_session_follow_replan(struct sc_session *session);
 /* state_remote.c: answers the oldest question about a state that waits here. */
 enum sc_status sc_session_answer_state(struct sc_session *session);
 
+/* flow.c, on rank 0: the plan whose oldest microbatch is through and not delivered yet; NULL: none is. */
+struct sc_pipe *sc_session_arrived(struct sc_session *session);
+
 /* flow.c: tells the other ranks that there is an end, or another plan, after what was submitted and delivered. */
 enum sc_status sc_session_announce(struct sc_session *session, enum sc_wire_kind kind);
 

@@ -307,6 +307,10 @@ enum sc_status sc_session_step(struct sc_session *session, bool *did)
     bool came = false;
     *did = false;
     SC_TRY(receive(session, &came));
+    if (came && sc_session_arrived(session)) { /* seen before a stage runs, which may take long: more can be sent */
+        *did = true;
+        return SC_OK;
+    }
     if (session->n_mail > 0 && sc_world_rank(session->world) != 0) {
         *did = true;
         return sc_session_answer_state(session);

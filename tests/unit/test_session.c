@@ -404,6 +404,36 @@ static void a_report_counts_steps_messages_and_time(void **state)
     session_abandon(&c);
 }
 
+static void a_result_is_seen_before_the_next_microbatch_runs(void **state)
+{
+    (void)state;
+    struct session_case c = {
+        .n_ranks = 1, .path = SC_SOURCE_DIR "/examples/embed/model.onnx", .options = {.n_stages = 1, .n_threads = 1}};
+    const struct sc_value *outputs[GRAPH_PORTS];
+    int64_t read_bytes[2];
+    assert_ok(session_open(&c));
+    struct sc_session *session = c.ranks[0].session;
+    float x[3] = {1, 2, 3};
+    int64_t pick[1] = {0};
+    struct sc_value values[2] = {{.kind = SC_KIND_TENSOR}, {.kind = SC_KIND_TENSOR}};
+    const struct sc_value *const inputs[2] = {&values[0], &values[1]};
+    sc_tensor_init(&values[0].u.tensor, SC_F32, 2, (const int64_t[]){1, 3});
+    sc_tensor_init(&values[1].u.tensor, SC_I64, 1, (const int64_t[]){1});
+    values[0].u.tensor.data = x;
+    values[1].u.tensor.data = pick;
+    for (int i = 0; i < 2; i++) {
+        struct sc_microbatch microbatch = {.n_rows = 0};
+        assert_ok(sc_session_submit(session, &microbatch, inputs));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_ok(sc_session_next(session, outputs));
+        read_bytes[i] = sc_session_read_weight_bytes(session);
+    }
+    assert_true(read_bytes[0] > 0);
+    assert_int_equal(read_bytes[1], 2 * read_bytes[0]);
+    session_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test(ranks_with_different_options_say_so),
         cmocka_unit_test(a_plan_that_is_wrong_fails_on_all),
         cmocka_unit_test(a_report_counts_steps_messages_and_time),
+        cmocka_unit_test(a_result_is_seen_before_the_next_microbatch_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
