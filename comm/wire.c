@@ -151,6 +151,7 @@ void sc_wire_write(const struct sc_wire_header *header, const struct sc_value *c
     full.n_values = n;
     full.n_rows = header->n_rows;
     full.payload_bytes = writer.at - header_bytes;
+    full.slowest_ns = header->slowest_ns;
     full.dropped = header->dropped;
     assert(header->n_rows >= 0 && header->n_rows <= SC_WIRE_ROWS);
     memcpy(full.rows, header->rows, (size_t)header->n_rows * sizeof *header->rows);

@@ -5,7 +5,7 @@
 
 #include "tensor/value.h"
 
-#define SC_WIRE_VERSION 3
+#define SC_WIRE_VERSION 4
 #define SC_WIRE_ROWS 64 /* of one microbatch */
 #define SC_WIRE_SLOTS 1024
 #define SC_WIRE_NOTE 48 /* bytes */
@@ -52,6 +52,7 @@ struct sc_wire_header {
     int32_t n_values;
     int32_t n_rows;
     uint64_t payload_bytes;
+    int64_t slowest_ns; /* what the slowest of the stages that the microbatch has been through computed for it */
     struct sc_slots dropped; /* whose states are given back first */
     struct sc_row rows[SC_WIRE_ROWS]; /* n_rows of them travel */
 };

@@ -221,6 +221,9 @@ static enum sc_status check_header(const struct sc_wire_header *header, size_t b
     if (header->n_rows < 0 || header->n_rows > SC_WIRE_ROWS) {
         return sc_fail(SC_PEER, "message has %d rows, want at most %d", header->n_rows, SC_WIRE_ROWS);
     }
+    if (header->slowest_ns < 0) {
+        return sc_fail(SC_PEER, "message was computed in %lld ns", (long long)header->slowest_ns);
+    }
     const size_t header_bytes = sc_wire_header_bytes(header->n_rows);
     if (bytes < header_bytes || header->payload_bytes != bytes - header_bytes) {
         return sc_fail(SC_PEER, "message of %zu bytes says %llu bytes of payload after %zu", bytes,

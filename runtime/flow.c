@@ -244,6 +244,7 @@ static enum sc_status take_results(struct sc_session *session, struct sc_pipe **
 {
     struct sc_pipe *pipe;
     drop_delivered(session);
+    session->slowest_ns = 0;
     for (int64_t idle = 0; !(pipe = sc_session_arrived(session));) {
         SC_TRY(sc_session_turn(session, &idle));
     }
@@ -256,6 +257,9 @@ static enum sc_status take_results(struct sc_session *session, struct sc_pipe **
         if (edge->header.seq != pipe->delivered) {
             return sc_fail(SC_PEER, "edge %d delivered microbatch %lld, want %lld", edge->index,
                 (long long)edge->header.seq, (long long)pipe->delivered);
+        }
+        if (edge->header.slowest_ns > session->slowest_ns) {
+            session->slowest_ns = edge->header.slowest_ns;
         }
     }
     pipe->holding = true;
@@ -286,6 +290,11 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
 {
     bool prefill;
     return sc_session_next_of(session, &prefill, outputs);
+}
+
+int64_t sc_session_slowest_ns(const struct sc_session *session)
+{
+    return session->slowest_ns;
 }
 
 int64_t sc_session_in_flight(const struct sc_session *session)

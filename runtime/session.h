@@ -15,6 +15,7 @@ struct sc_microbatch {
     int64_t seq; /* set by submit */
     bool prefill; /* set by the caller: goes by the prefill plan, in a session that has one */
     struct sc_slots dropped; /* whose states are given back before anything else */
+    int64_t slowest_ns; /* set by stages: what the slowest of them so far computed for it */
     int n_rows; /* 0 for stateless models */
     struct sc_row rows[SC_WIRE_ROWS];
 };
@@ -137,6 +138,10 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
 
 /* The same with two plans: the oldest of either, whichever is through first. */
 enum sc_status sc_session_next_of(struct sc_session *session, bool *prefill, const struct sc_value **outputs);
+
+/* Rank 0. How long the slowest stage computed for the microbatch that was delivered last. A time: nothing that is computed
+ * may depend on it. */
+int64_t sc_session_slowest_ns(const struct sc_session *session);
 
 /* Other ranks. Returns SC_OK when rank 0 closes the session. */
 enum sc_status sc_session_serve(struct sc_session *session);

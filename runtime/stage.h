@@ -163,6 +163,7 @@ struct sc_session {
     struct sc_mail mail[SC_MAIL]; /* a ring */
     unsigned mail_head, n_mail;
     int64_t sent_bytes, sent_messages;
+    int64_t slowest_ns; /* rank 0: of the microbatch delivered last */
     int64_t shown_ns; /* when options.show_tick was called last */
     struct sc_arena tail_arena;
     struct sc_error failed; /* of the microbatch at hand */

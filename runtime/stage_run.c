@@ -104,6 +104,7 @@ enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, co
         .edge = edge->index,
         .seq = microbatch->seq,
         .n_rows = microbatch->n_rows,
+        .slowest_ns = microbatch->slowest_ns,
         .dropped = microbatch->dropped};
     memcpy(header.rows, microbatch->rows, (size_t)microbatch->n_rows * sizeof *header.rows);
     const size_t bytes = sc_wire_bytes(microbatch->n_rows, values, n_values);
@@ -154,6 +155,11 @@ static bool stage_ready(const struct sc_pipe *pipe, const struct sc_stage *stage
     return true;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Opens one message of each edge; all must be of the microbatch that is next. */
 static enum sc_status open_inputs(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage,
     struct sc_microbatch *microbatch, bool *poisoned)
@@ -168,6 +174,7 @@ static enum sc_status open_inputs(struct sc_session *session, struct sc_pipe *pi
         microbatch->seq = edge->header.seq;
         microbatch->n_rows = edge->header.n_rows;
         microbatch->dropped = edge->header.dropped;
+        microbatch->slowest_ns = larger(microbatch->slowest_ns, edge->header.slowest_ns);
         memcpy(microbatch->rows, edge->header.rows, (size_t)edge->header.n_rows * sizeof *microbatch->rows);
     }
     return SC_OK;
@@ -279,7 +286,9 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
         sc_state_cut(stage->store, part->pairs[p], microbatch.rows, microbatch.n_rows);
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->number, microbatch.seq);
-    stage->done.busy_ns += busy_ns(session) - before_ns;
+    const int64_t took_ns = busy_ns(session) - before_ns;
+    microbatch.slowest_ns = larger(microbatch.slowest_ns, took_ns);
+    stage->done.busy_ns += took_ns;
     stage->done.n_microbatches++;
     SC_TRY(stage->giver ? sc_giver_finish(stage->giver, poisoned ? &session->failed : NULL) : SC_OK);
     SC_TRY(send_outputs(session, pipe, stage, &microbatch, poisoned));

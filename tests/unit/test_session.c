@@ -404,6 +404,38 @@ static void a_report_counts_steps_messages_and_time(void **state)
     session_abandon(&c);
 }
 
+/* What a delivered microbatch took on its slowest stage lies between what any stage did for it and what all did. */
+static void a_result_says_how_long_its_slowest_stage_took(void **state)
+{
+    (void)state;
+    for (int n_stages = 1; n_stages <= 3; n_stages++) {
+        struct session_case c = {.n_ranks = 1, .path = GRAPHS "failing", .options = {.n_stages = n_stages}};
+        struct graph_case good = {.name = "failing"};
+        const struct sc_value *outputs[GRAPH_PORTS];
+        struct sc_stage_report stages[3];
+        struct sc_microbatch microbatch = {.n_rows = 0};
+        int64_t sum_ns = 0, all_ns = 0, most_ns = 0;
+        assert_ok(session_open(&c));
+        struct sc_session *session = c.ranks[0].session;
+        good.model = c.ranks[0].model;
+        graph_read(&good, 0);
+        for (int i = 0; i < 5; i++) {
+            assert_ok(sc_session_submit(session, &microbatch, good.feeds));
+            assert_ok(sc_session_next(session, outputs));
+            sum_ns += sc_session_slowest_ns(session);
+        }
+        sc_arena_release(&good.arena);
+        assert_ok(sc_session_finish(session));
+        assert_ok(sc_session_report_stages(session, stages));
+        for (int s = 0; s < n_stages; s++) {
+            all_ns += stages[s].busy_ns;
+            most_ns = stages[s].busy_ns > most_ns ? stages[s].busy_ns : most_ns;
+        }
+        assert_in_range(sum_ns, most_ns, n_stages == 1 ? most_ns : all_ns - 1);
+        session_abandon(&c);
+    }
+}
+
 static void a_result_is_seen_before_the_next_microbatch_runs(void **state)
 {
     (void)state;
@@ -453,6 +485,7 @@ int main(void)
         cmocka_unit_test(ranks_with_different_options_say_so),
         cmocka_unit_test(a_plan_that_is_wrong_fails_on_all),
         cmocka_unit_test(a_report_counts_steps_messages_and_time),
+        cmocka_unit_test(a_result_says_how_long_its_slowest_stage_took),
         cmocka_unit_test(a_result_is_seen_before_the_next_microbatch_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

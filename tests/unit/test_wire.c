@@ -30,6 +30,7 @@ static struct message written(const struct sc_value *values, int n)
     const struct sc_wire_header header = {.kind = SC_WIRE_DATA,
         .edge = 3,
         .seq = 1234567890123,
+        .slowest_ns = 9876543210,
         .n_rows = 2,
         .dropped = {{9, [15] = 7}},
         .rows = {{.slot = 4, .n_new = 5, .pos = 6, .shares = 8, .note = "said"}, {.slot = -1, .n_new = 1, .pos = 0},
@@ -69,6 +70,7 @@ static void header_survives(void **state)
     assert_int_equal(header.kind, SC_WIRE_DATA);
     assert_int_equal(header.edge, 3);
     assert_int_equal(header.seq, 1234567890123);
+    assert_int_equal(header.slowest_ns, 9876543210);
     assert_int_equal(header.n_values, 0);
     assert_int_equal(header.n_rows, 2);
     assert_int_equal(header.rows[0].slot, 4);
@@ -300,6 +302,7 @@ static void wrong_headers_are_refused(void **state)
     REFUSED(offsetof(struct sc_wire_header, n_rows), int32_t, SC_WIRE_ROWS + 1, "65 rows");
     REFUSED(offsetof(struct sc_wire_header, n_rows), int32_t, -1, "-1 rows");
     REFUSED(offsetof(struct sc_wire_header, payload_bytes), uint64_t, 1, "1 bytes of payload");
+    REFUSED(offsetof(struct sc_wire_header, slowest_ns), int64_t, -1, "-1 ns");
     REFUSED(offsetof(struct sc_wire_header, rows[0].slot), int32_t, -2, "slot -2");
     REFUSED(offsetof(struct sc_wire_header, rows[1].n_new), int32_t, -1, "-1 new");
     REFUSED(offsetof(struct sc_wire_header, rows[1].pos), int64_t, -1, "after -1");
