@@ -137,9 +137,26 @@ static bool rows_are_exact(const struct sc_graph *graph)
 static enum sc_status find_freedom(struct sc_decoder *decoder)
 {
     SC_TRY(sc_decode_rows_apart(decoder->model, decoder->n_pairs, decoder->pairs, decoder->logits, &decoder->apart));
-    decoder->shares = decoder->n_pairs > 0 && rows_are_exact(decoder->model->graph);
+    decoder->exact = rows_are_exact(decoder->model->graph);
+    decoder->shares = decoder->n_pairs > 0 && decoder->exact;
     for (int p = 0; p < decoder->n_pairs; p++) {
         decoder->shares = decoder->shares && decoder->pairs[p].kind == SC_STATE_PAGED;
+    }
+    return SC_OK;
+}
+
+/* A bound in time would make a text depend on time where it depends on the chunk. */
+static enum sc_status check_bound(const struct sc_decoder *decoder)
+{
+    const struct sc_decoder_options *options = &decoder->options;
+    if (options->max_tbt_ns == 0) {
+        return SC_OK;
+    }
+    if (!decoder->exact || options->session.blas) {
+        return sc_fail(SC_BAD_USAGE,
+            "option '--max-tbt' makes chunks whose size depends on time, and the text depends "
+            "on them%s: -ub makes all alike",
+            decoder->exact ? " with --gemm blas" : ", as an operator of the model mixes rows");
     }
     return SC_OK;
 }
@@ -173,6 +190,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     }
     SC_TRY(sc_decode_last_row(decoder->model, decoder->logits));
     SC_TRY(find_freedom(decoder));
+    SC_TRY(check_bound(decoder));
     const struct sc_fact *fact = &graph->values[decoder->logits].fact;
     decoder->n_vocabulary = fact->rank == 3 ? fact->dims[2] : 0;
     if (decoder->n_vocabulary <= 0) {

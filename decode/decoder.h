@@ -17,7 +17,8 @@ struct sc_decoder_options {
     int64_t context; /* positions; 0: as many as the model has tables and caches for, at most 4096 */
     int64_t depth; /* positions that texts begin with, for planning */
     int64_t usual_context; /* context 0: at most so many; 0: nothing is usual */
-    int64_t chunk; /* prompt tokens of one microbatch, at least 1 */
+    int64_t chunk; /* prompt tokens of one microbatch, at least 1; at most, with max_tbt_ns */
+    int64_t max_tbt_ns; /* rank 0: chunks are so short that running texts wait no longer for a token; 0: no bound */
     struct sc_cache_formats formats;
     const struct sc_begin *begin; /* rank 0's, for its tokens that are not drawn; NULL: any is */
     /* Called once vocabulary and context are known and before weights are loaded: may refuse. NULL: nothing to say. */

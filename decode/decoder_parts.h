@@ -13,7 +13,8 @@ struct sc_decoder {
     struct sc_state_pair *pairs; /* in the model's arena */
     int logits; /* graph value */
     bool apart; /* rows of several slots may be in one microbatch */
-    bool shares; /* a slot may begin as another: its states are pages, and chunks do not change the text */
+    bool exact; /* chunks do not change the text */
+    bool shares; /* a slot may begin as another: it is exact, and its states are pages */
     int64_t n_vocabulary;
     struct sc_feeds *feeds;
     struct sc_source_feeds *source; /* NULL: there is no encoder */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "decode/rules.h"
 #include "decode/schedule_parts.h"
 
@@ -146,17 +145,6 @@ void sc_schedule_cancel(struct sc_schedule *schedule, struct sc_request *request
     }
 }
 
-/* Its prompt is in, and it goes on token by token. */
-static bool is_running(const struct sc_lane *lane)
-{
-    return lane->request && lane->n_sent >= lane->request->n_prompt;
-}
-
-static bool is_ready(const struct sc_lane *lane)
-{
-    return is_running(lane) && lane->n_in_flight == 0 && lane->n_sent < lane->n_text;
-}
-
 static void write_note(const struct sc_request *request, bool draws, struct sc_row *row)
 {
     const bool home = request->on_logits || sc_rules_ask(request, request->n_prompt + request->n_made);
@@ -187,7 +175,11 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
     const bool prefill = schedule->split && !step;
     struct sc_flights *flights = &schedule->flights[prefill];
     struct sc_flight *flight = &flights->ring[flights->sent % SC_MOST_FLIGHTS];
-    *flight = (struct sc_flight){.step = step, .encodes = microbatch->rows[0].n_new == 0, .n_rows = microbatch->n_rows};
+    *flight = (struct sc_flight){.step = step,
+        .encodes = microbatch->rows[0].n_new == 0,
+        .n_rows = microbatch->n_rows,
+        .sent_ns = sc_clock_ns(),
+        .token_ns = INT64_MAX};
     microbatch->prefill = prefill;
     if (prefill || !schedule->split) { /* given back for a prompt to come: on its way the news takes its caches' */
         microbatch->dropped = schedule->dropped;
@@ -199,6 +191,8 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
         SC_TRY(sc_schedule_follow(schedule, row));
         flight->slots[r] = row->slot;
         flight->ends[r] = row->pos + row->n_new;
+        flight->n_new += row->n_new;
+        flight->token_ns = lane->token_ns < flight->token_ns ? lane->token_ns : flight->token_ns;
         lane->n_sent = flight->ends[r];
         lane->n_alike = prefill || !schedule->split ? lane->n_sent : lane->n_alike;
         lane->n_in_flight++;
@@ -220,7 +214,7 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
 static int find_prefill(const struct sc_schedule *schedule)
 {
     for (int s = 0; s < schedule->n_slots; s++) {
-        if (schedule->lanes[s].request && !is_running(&schedule->lanes[s])) {
+        if (schedule->lanes[s].request && !sc_lane_is_running(&schedule->lanes[s])) {
             return s;
         }
     }
@@ -260,7 +254,7 @@ static enum sc_status send_source(struct sc_schedule *schedule, struct sc_lane *
 }
 
 /* The next chunk of the prompt that is on its way, or the first of the request that waits longest. */
-static enum sc_status send_chunk(struct sc_schedule *schedule, bool *did)
+static enum sc_status send_chunk(struct sc_schedule *schedule, int n_running, bool *did)
 {
     struct sc_microbatch microbatch = {.n_rows = 1};
     struct sc_row *row = &microbatch.rows[0];
@@ -280,8 +274,8 @@ static enum sc_status send_chunk(struct sc_schedule *schedule, bool *did)
         *did = true;
         return send_source(schedule, lane, slot);
     }
-    const int64_t left = lane->request->n_prompt - row->pos, most = schedule->decoder->options.chunk;
-    row->n_new = (int32_t)(left < most ? left : most);
+    const int64_t left = lane->request->n_prompt - row->pos;
+    row->n_new = (int32_t)sc_schedule_chunk_rows(schedule, left, n_running);
     memcpy(schedule->tokens, lane->text + row->pos, (size_t)row->n_new * sizeof *lane->text);
     row->ends = row->n_new == left;
     write_note(lane->request, row->ends && lane->request->n_predict > 0, row);
@@ -307,7 +301,7 @@ static void add_row(struct sc_schedule *schedule, int slot, struct sc_microbatch
 static void choose_rows(struct sc_schedule *schedule, int most, struct sc_microbatch *microbatch)
 {
     for (int s = 0; s < schedule->n_slots; s++) {
-        if (is_ready(&schedule->lanes[s]) && schedule->lanes[s].alone) {
+        if (sc_lane_is_ready(&schedule->lanes[s]) && schedule->lanes[s].alone) {
             add_row(schedule, s, microbatch);
             return;
         }
@@ -315,7 +309,7 @@ static void choose_rows(struct sc_schedule *schedule, int most, struct sc_microb
     const int from = schedule->turn;
     for (int k = 0; k < schedule->n_slots && microbatch->n_rows < most; k++) {
         const int s = (from + k) % schedule->n_slots;
-        if (is_ready(&schedule->lanes[s])) {
+        if (sc_lane_is_ready(&schedule->lanes[s])) {
             add_row(schedule, s, microbatch);
             schedule->turn = s + 1;
         }
@@ -353,15 +347,15 @@ static enum sc_status send_next(struct sc_schedule *schedule, bool *did)
     bool held_up = false;
     for (int s = 0; s < schedule->n_slots; s++) {
         const struct sc_lane *lane = &schedule->lanes[s];
-        n_running += is_running(lane);
-        held_up |= is_running(lane) && lane->chunks_before != schedule->counts.n_chunks;
+        n_running += sc_lane_is_running(lane);
+        held_up |= sc_lane_is_running(lane) && lane->chunks_before != schedule->counts.n_chunks;
     }
     const int n_stages =
         sc_session_plan(schedule->session)->n_stages; /* of now: a session may go on with another plan */
     const int n_groups = schedule->decoder->apart && n_running > n_stages ? n_stages : n_running;
     *did = false;
     if ((!held_up || schedule->split) && has_room(schedule, schedule->split)) {
-        SC_TRY(send_chunk(schedule, did));
+        SC_TRY(send_chunk(schedule, n_running, did));
     }
     if (!*did && schedule->n_steps_in_flight < n_groups && has_room(schedule, false)) {
         const int most = (n_running + n_groups - 1) / n_groups;
@@ -386,9 +380,8 @@ static void take_token(struct sc_schedule *schedule, struct sc_lane *lane, int64
     struct sc_request *request = lane->request;
     token = request->forced ? request->forced[request->n_made] : token;
     token = request->last && request->n_made + 1 == request->n_predict ? *request->last : token;
-    if (request->first_ns == 0) {
-        request->first_ns = sc_clock_ns();
-    }
+    lane->token_ns = sc_clock_ns();
+    request->first_ns = request->first_ns > 0 ? request->first_ns : lane->token_ns;
     if (is_eos(request, token)) {
         leave(schedule, lane, SC_STOP_EOS);
         return;
@@ -514,6 +507,7 @@ static enum sc_status receive(struct sc_schedule *schedule)
         fail_flight(schedule, flight, &error);
         return SC_OK;
     }
+    sc_schedule_note_time(schedule, flight);
     for (int r = 0; r < flight->n_rows; r++) {
         take_row(schedule, flight, r, results[0]);
     }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of a schedule, for schedule.c and admit.c. */
+ * The inside of a schedule, for schedule.c, admit.c and chunk.c. */
 #ifndef SC_DECODE_SCHEDULE_PARTS_H
 #define SC_DECODE_SCHEDULE_PARTS_H
 
+#include "base/clock.h"
 #include "decode/decoder_parts.h"
+#include "decode/pace.h"
 #include "decode/schedule.h"
 #include "runtime/pages.h"
 
-enum { SC_MOST_FLIGHTS = 32 };
+enum { SC_MOST_FLIGHTS = SC_PACE_FLIGHTS };
 
 /* A slot is idle (no request; its text stays, for others to begin alike), or has a request; a request that ends may leave
  * microbatches in flight behind it, until whose return the slot cannot be used. */
@@ -27,6 +29,7 @@ struct sc_lane {
     bool held; /* no request made its text: it was put here for one to come */
     bool *seen; /* [vocabulary]: tokens of the text, for a penalty; NULL until one is asked for */
     int64_t used; /* when it got its last request, by a counter */
+    int64_t token_ns; /* when its last token came */
     int64_t chunks_before; /* counts.n_chunks when its last row, or the last of its prompt, was sent */
 };
 
@@ -35,6 +38,9 @@ struct sc_flight {
     bool step; /* one new token a row */
     bool encodes; /* the source of its row: no token comes of it */
     int n_rows;
+    int64_t n_new; /* positions of its rows together */
+    int64_t sent_ns;
+    int64_t token_ns; /* of a step: the first of the times when its rows had their last token */
     int32_t slots[SC_WIRE_ROWS];
     int64_t ends[SC_WIRE_ROWS]; /* position after the row's last */
 };
@@ -60,8 +66,26 @@ struct sc_schedule {
     int n_steps_in_flight;
     int turn; /* slot that is looked at first for a step */
     int64_t *tokens; /* of the microbatch being made */
+    struct sc_pace pace;
     struct sc_schedule_counts counts;
 };
+
+/* Its prompt is in, and it goes on token by token; it could go on now. */
+static inline bool sc_lane_is_running(const struct sc_lane *lane)
+{
+    return lane->request && lane->n_sent >= lane->request->n_prompt;
+}
+
+static inline bool sc_lane_is_ready(const struct sc_lane *lane)
+{
+    return sc_lane_is_running(lane) && lane->n_in_flight == 0 && lane->n_sent < lane->n_text;
+}
+
+/* chunk.c: rows of the next chunk of a prompt of which so many are left, while n_running others go on token by token. */
+int64_t sc_schedule_chunk_rows(const struct sc_schedule *schedule, int64_t left, int n_running);
+
+/* chunk.c: the microbatch that was delivered last is this one. */
+void sc_schedule_note_time(struct sc_schedule *schedule, const struct sc_flight *flight);
 
 /* admit.c: begins the first request that waits. *slot: whose it is now, -1: it has to wait. row says where the slot
  * begins. */

@@ -205,7 +205,7 @@ enum sc_status sc_app_check_writable(const struct sc_app *app, const char *optio
 
 enum sc_status sc_app_phase_plans(const struct sc_app *app, struct sc_session_options *session)
 {
-    static const char *const others[] = {"plan", "random-plan", "pp"};
+    static const char *const others[] = {"plan", "random-plan", "pp", "max-tbt"};
     const char *prefill = sc_options_text(app->options, "prefill-plan");
     const char *decode = sc_options_text(app->options, "decode-plan");
     if (!prefill != !decode) {

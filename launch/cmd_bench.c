@@ -158,6 +158,7 @@ static enum sc_status open_decoder(struct sc_bencher *bencher)
     SC_TRY(sc_world_agree(bencher->app->world, sc_app_is_root(bencher->app) ? complete_text(bencher) : SC_OK));
     struct sc_decoder_options decoder = {.context = sc_bench_text_context(&bencher->text),
         .chunk = sc_options_int(options, "ubatch"),
+        .max_tbt_ns = sc_options_int(options, "max-tbt") * 1000000,
         .depth = bencher->text.depth,
         .formats = sc_options_cache_formats(options)};
     sc_app_session_options(bencher->app, &decoder.session);

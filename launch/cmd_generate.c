@@ -391,6 +391,7 @@ static enum sc_status open_decoder(struct sc_generator *generator)
     const struct sc_options *options = app->options;
     struct sc_decoder_options decoder = {.context = sc_options_int(options, "ctx"),
         .chunk = sc_options_int(options, "ubatch"),
+        .max_tbt_ns = sc_options_int(options, "max-tbt") * 1000000,
         .formats = sc_options_cache_formats(options),
         .check = sc_app_is_root(app) ? check_text : NULL,
         .check_arg = generator,

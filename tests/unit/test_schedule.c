@@ -33,7 +33,7 @@ struct fixture {
 
 struct setting {
     int n_slots, chunk;
-    int64_t context, n_pages;
+    int64_t context, n_pages, max_tbt_ns;
 };
 
 static void open_fixture(struct fixture *f, const char *path, const struct setting *setting)
@@ -41,6 +41,7 @@ static void open_fixture(struct fixture *f, const char *path, const struct setti
     memset(f, 0, sizeof *f);
     const struct sc_decoder_options options = {.context = setting->context,
         .chunk = setting->chunk,
+        .max_tbt_ns = setting->max_tbt_ns,
         .session = {.n_stages = 1,
             .n_threads = 1,
             .n_slots = setting->n_slots,
@@ -154,7 +155,8 @@ static void texts_do_not_depend_on_slots_chunks_or_each_other(void **state)
         bool joined, shared;
     } models[] = {
         {LLAMA, true, true}, {GPT2, true, true}, {BLOOM, false, true}, {FALCON, false, true}, {LFM2, false, false}};
-    static const struct setting settings[] = {{1, 7, 128, 0}, {5, 1, 128, 0}, {5, 64, 128, 6}, {16, 7, 128, 0}};
+    static const struct setting settings[] = {{1, 7, 128, 0, 0}, {5, 1, 128, 0, 0}, {5, 64, 128, 6, 0},
+        {16, 7, 128, 0, 0}, {5, 64, 128, 0, 1}, {5, 64, 128, 0, 500000}};
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         make_wanted(models[m].path);
         for (size_t s = 0; s < sizeof settings / sizeof settings[0]; s++) {
@@ -203,6 +205,32 @@ static void a_long_prompt_holds_others_up_by_a_chunk_at_most(void **state)
     run_all(&f);
     assert_int_equal(sc_schedule_counts(f.schedule)->most_chunks_between, 1);
     close_fixture(&f);
+}
+
+/* No time is short enough for more than a row: so goes a prompt while others run, and whole before and after. */
+static void a_bound_in_time_makes_chunks_shorter_while_others_run(void **state)
+{
+    (void)state;
+    for (int64_t max_tbt_ns = 0; max_tbt_ns <= 1; max_tbt_ns++) {
+        const struct setting setting = {.n_slots = 4, .chunk = 64, .context = 128, .max_tbt_ns = max_tbt_ns};
+        struct fixture f;
+        open_fixture(&f, LLAMA, &setting);
+        add(&f, 0, 3, 10);
+        while (f.texts[0].n_made < 2) {
+            assert_ok(sc_schedule_step(f.schedule));
+        }
+        assert_int_equal(sc_schedule_counts(f.schedule)->n_chunks, 1);
+        add(&f, 3, MOST_PROMPT, 1);
+        run_all(&f);
+        const struct sc_schedule_counts *counts = sc_schedule_counts(f.schedule);
+        if (max_tbt_ns == 0) {
+            assert_int_equal(counts->n_chunks, 3);
+        } else {
+            assert_in_range(counts->n_chunks, 1 + 7 + 1, 1 + 9 + 2); /* one for each token to come, then the rest */
+            assert_int_equal(counts->most_chunks_between, 1);
+        }
+        close_fixture(&f);
+    }
 }
 
 static void who_does_not_fit_waits_its_turn_and_who_never_can_is_refused(void **state)
@@ -459,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_do_not_depend_on_slots_chunks_or_each_other),
         cmocka_unit_test(a_long_prompt_holds_others_up_by_a_chunk_at_most),
+        cmocka_unit_test(a_bound_in_time_makes_chunks_shorter_while_others_run),
         cmocka_unit_test(who_does_not_fit_waits_its_turn_and_who_never_can_is_refused),
         cmocka_unit_test(cancelled_requests_leave_the_others_as_they_are),
         cmocka_unit_test(a_row_that_fails_fails_its_request_alone),
