@@ -57,7 +57,7 @@ accept() # COMMAND...
     done
 }
 failures=0
-limit=20
+limit=60 # seconds of a command: so much that only one that hangs takes them
 
 # A .npy file: header of 80 bytes, then zeros.
 npy() # FILE DESCR SHAPE BYTES

@@ -12,7 +12,7 @@
     for i in {1..20000}; do printf 'node Neg x -> y%d\nout y%d float 2\n' "$i" "$i"; done
 } | make_model outputs.onnx
 npy x.npy '<f4' '2,' 8
-limit=40
+limit=120
 ranks="1 2" accept run wide.onnx -i x=x.npy
 [ "$(cat ../out)" = "z float[40000]" ] || complain 2 "$(head -c 200 ../out)" run wide.onnx
 ranks=2 accept run wide.onnx -i x=x.npy -pp 2
