@@ -147,21 +147,13 @@ static enum sc_status infer_attention(struct sc_infer *infer)
 
 struct sc_joint_sizes sc_joint_call_sizes(const struct sc_call *call, bool with_data)
 {
-    struct sc_fact facts[SC_JOINT_N_IN];
-    const struct sc_fact *at[SC_JOINT_N_IN] = {NULL};
-    for (int i = 0; i < call->n_in && i < SC_JOINT_N_IN; i++) {
-        if (call->in[i]) {
-            sc_fact_of_input(&facts[i], call->in[i]);
-            at[i] = &facts[i];
-        }
-    }
-    if (!with_data && at[SC_JOINT_PAST_LENGTH]) {
-        facts[SC_JOINT_PAST_LENGTH].value = NULL;
-    }
-    const struct sc_infer infer = {
-        .graph = call->graph, .node = call->node, .params = call->params, .n_in = SC_JOINT_N_IN, .in = at};
+    struct sc_call_facts facts;
     struct sc_joint_sizes s = {0};
-    (void)find_sizes(&infer, &s); /* infer has checked it */
+    sc_call_facts_init(&facts, call);
+    if (!with_data) {
+        facts.facts[SC_JOINT_PAST_LENGTH].value = NULL;
+    }
+    (void)find_sizes(&facts.infer, &s); /* infer has checked it */
     if (s.resident) {
         const struct sc_state *state = call->in[SC_JOINT_PAST]->u.state;
         s.past = 0;

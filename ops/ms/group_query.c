@@ -202,29 +202,15 @@ static enum sc_status infer_gqa(struct sc_infer *infer)
     return SC_OK;
 }
 
-static void call_facts(const struct sc_call *call, struct sc_fact *facts, const struct sc_fact **at)
-{
-    for (int i = 0; i < SC_GQA_N_IN; i++) {
-        at[i] = NULL;
-        if (i < call->n_in && call->in[i]) {
-            sc_fact_of_input(&facts[i], call->in[i]);
-            at[i] = &facts[i];
-        }
-    }
-}
-
 struct sc_gqa_sizes sc_gqa_call_sizes(const struct sc_call *call, bool with_data)
 {
-    struct sc_fact facts[SC_GQA_N_IN];
-    const struct sc_fact *at[SC_GQA_N_IN];
+    struct sc_call_facts facts;
     struct sc_gqa_sizes s = {0};
-    call_facts(call, facts, at);
-    if (!with_data && at[SC_GQA_TOTAL]) {
-        facts[SC_GQA_TOTAL].value = NULL;
+    sc_call_facts_init(&facts, call);
+    if (!with_data) {
+        facts.facts[SC_GQA_TOTAL].value = NULL;
     }
-    const struct sc_infer infer = {
-        .graph = call->graph, .node = call->node, .params = call->params, .n_in = SC_GQA_N_IN, .in = at};
-    (void)find_sizes(&infer, &s); /* resolve fails where this would */
+    (void)find_sizes(&facts.infer, &s); /* resolve fails where this would */
     return s;
 }
 
@@ -324,36 +310,19 @@ static enum sc_status check_bias(const struct sc_call *call, const struct sc_gqa
 
 static enum sc_status resolve_gqa(const struct sc_call *call)
 {
-    struct sc_fact facts[SC_GQA_N_IN], out_facts[SC_GQA_N_OUT];
-    const struct sc_fact *at[SC_GQA_N_IN];
-    struct sc_fact *out[SC_GQA_N_OUT] = {NULL};
-    call_facts(call, facts, at);
-    for (int i = 0; i < SC_GQA_N_OUT && i < call->n_out; i++) {
-        sc_fact_init(&out_facts[i]);
-        out[i] = call->out[i] ? &out_facts[i] : NULL;
-    }
-    struct sc_infer infer = {.graph = call->graph,
-        .node = call->node,
-        .params = call->params,
-        .n_in = SC_GQA_N_IN,
-        .n_out = SC_GQA_N_OUT,
-        .in = at,
-        .out = out};
-    SC_TRY(infer_gqa(&infer));
-    const struct sc_gqa_sizes s = sc_gqa_call_sizes(call, true);
     const struct sc_tensor *seqlens = sc_call_in(call, SC_GQA_SEQLENS);
     const struct sc_tensor *positions = sc_call_in(call, SC_GQA_POSITIONS);
+    struct sc_call_facts facts;
+    struct sc_gqa_sizes s;
+    sc_call_facts_init(&facts, call);
+    SC_TRY(find_sizes(&facts.infer, &s));
     if (!seqlens != !sc_call_in(call, SC_GQA_TOTAL) ||
         (seqlens && (sc_tensor_count(seqlens) != s.batch || s.total < 0)) ||
         (positions && sc_tensor_count(positions) != s.batch * s.n)) {
         return sc_node_fail(call->graph, call->node, SC_BAD_INPUT,
             "seqlens_k, total_sequence_length or position_ids do not fit a batch of %lld", (long long)s.batch);
     }
-    for (int i = 0; i < SC_GQA_N_OUT; i++) {
-        if (out[i] && out[i]->kind == SC_KIND_TENSOR) {
-            SC_TRY(sc_resolve_dims(call, i, out[i]->type, out[i]->rank, out[i]->dims));
-        }
-    }
+    SC_TRY(sc_resolve_by_infer(call));
     SC_TRY(check_bias(call, &s));
     for (int64_t b = 0; b < s.batch; b++) {
         SC_TRY(check_span(call, &s, b));

@@ -26,7 +26,6 @@ enum sc_gqa_input {
     SC_GQA_QUERY_LENGTHS,
     SC_GQA_N_IN
 };
-enum { SC_GQA_N_OUT = 4 };
 
 struct sc_gqa_params {
     int64_t q_heads, kv_heads, window, rotary, interleaved, smooth, causal, qk_output;

@@ -261,22 +261,13 @@ static enum sc_status infer_mha(struct sc_infer *infer)
 struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call, bool with_data)
 {
     const struct sc_mha_params *p = call->params;
-    const int told = p->at[SC_MHA_PAST_LENGTH];
-    struct sc_fact facts[SC_MHA_N_IN];
-    const struct sc_fact *at[SC_MHA_N_IN] = {NULL};
-    for (int i = 0; i < call->n_in && i < SC_MHA_N_IN; i++) {
-        if (call->in[i]) {
-            sc_fact_of_input(&facts[i], call->in[i]);
-            at[i] = &facts[i];
-        }
-    }
-    if (!with_data && at[told]) {
-        facts[told].value = NULL;
-    }
-    const struct sc_infer infer = {
-        .graph = call->graph, .node = call->node, .params = call->params, .n_in = SC_MHA_N_IN, .in = at};
+    struct sc_call_facts facts;
     struct sc_mha_sizes s = {0};
-    (void)find_sizes(&infer, &s); /* resolve fails where this would */
+    sc_call_facts_init(&facts, call);
+    if (!with_data) {
+        facts.facts[p->at[SC_MHA_PAST_LENGTH]].value = NULL;
+    }
+    (void)find_sizes(&facts.infer, &s); /* resolve fails where this would */
     if (s.resident) { /* what the caches hold; the longest of the batch */
         const struct sc_state *keys = sc_mha_state(call, SC_MHA_PAST_K);
         s.past = 0;

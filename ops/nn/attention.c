@@ -267,19 +267,10 @@ static enum sc_status infer_attention(struct sc_infer *infer)
 
 struct sc_attention_sizes sc_attention_call_sizes(const struct sc_call *call)
 {
-    struct sc_fact facts[SC_ATTENTION_N_IN];
-    const struct sc_fact *at[SC_ATTENTION_N_IN] = {NULL};
-    const int n = call->n_in < SC_ATTENTION_N_IN ? call->n_in : SC_ATTENTION_N_IN;
-    for (int i = 0; i < n; i++) {
-        if (call->in[i]) {
-            sc_fact_of_input(&facts[i], call->in[i]);
-            at[i] = &facts[i];
-        }
-    }
-    const struct sc_infer infer = {
-        .graph = call->graph, .node = call->node, .params = call->params, .n_in = n, .in = at};
+    struct sc_call_facts facts;
     struct sc_attention_sizes sizes = {0};
-    (void)sc_attention_sizes_of(&infer, &sizes); /* resolve fails where this would */
+    sc_call_facts_init(&facts, call);
+    (void)sc_attention_sizes_of(&facts.infer, &sizes); /* resolve fails where this would */
     return sizes;
 }
 

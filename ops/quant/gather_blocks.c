@@ -130,16 +130,10 @@ static enum sc_status infer_gather(struct sc_infer *infer)
 
 static struct table call_table(const struct sc_call *call)
 {
-    struct sc_fact facts[3];
-    const struct sc_fact *at[3];
-    for (int i = 0; i < 3; i++) {
-        sc_fact_of_input(&facts[i], call->in[i]);
-        at[i] = &facts[i];
-    }
-    const struct sc_infer infer = {
-        .graph = call->graph, .node = call->node, .params = call->params, .n_in = 3, .in = at};
+    struct sc_call_facts facts;
     struct table t;
-    (void)find_table(&infer, &t); /* infer has checked it */
+    sc_call_facts_init(&facts, call);
+    (void)find_table(&facts.infer, &t); /* infer has checked it */
     return t;
 }
 

@@ -161,34 +161,35 @@ void sc_fact_of_input(struct sc_fact *fact, const struct sc_value *value)
     }
 }
 
-enum { RESOLVE_MAX = 24 };
+void sc_call_facts_init(struct sc_call_facts *facts, const struct sc_call *call)
+{
+    const int n_in = call->n_in < SC_CALL_INPUTS ? call->n_in : SC_CALL_INPUTS;
+    for (int i = 0; i < n_in; i++) {
+        facts->in[i] = call->in[i] ? &facts->facts[i] : NULL;
+        if (call->in[i]) {
+            sc_fact_of_input(&facts->facts[i], call->in[i]);
+        }
+    }
+    facts->infer = (struct sc_infer){
+        .graph = call->graph, .node = call->node, .params = call->params, .n_in = n_in, .in = facts->in};
+}
+
+enum { MAX_OUTPUTS = 24 };
 
 enum sc_status sc_resolve_by_infer(const struct sc_call *call)
 {
-    struct sc_fact in[RESOLVE_MAX];
-    struct sc_fact out[RESOLVE_MAX];
-    const struct sc_fact *in_at[RESOLVE_MAX] = {NULL};
-    struct sc_fact *out_at[RESOLVE_MAX] = {NULL};
-    const int n_in = call->n_in < RESOLVE_MAX ? call->n_in : RESOLVE_MAX;
-    const int n_out = call->n_out < RESOLVE_MAX ? call->n_out : RESOLVE_MAX;
-    for (int i = 0; i < n_in; i++) {
-        if (call->in[i]) {
-            sc_fact_of_input(&in[i], call->in[i]);
-            in_at[i] = &in[i];
-        }
-    }
+    struct sc_call_facts facts;
+    struct sc_fact out[MAX_OUTPUTS];
+    struct sc_fact *out_at[MAX_OUTPUTS];
+    const int n_out = call->n_out < MAX_OUTPUTS ? call->n_out : MAX_OUTPUTS;
     for (int i = 0; i < n_out; i++) {
         sc_fact_init(&out[i]);
         out_at[i] = call->out[i] ? &out[i] : NULL;
     }
-    struct sc_infer infer = {.graph = call->graph,
-        .node = call->node,
-        .params = call->params,
-        .n_in = n_in,
-        .n_out = n_out,
-        .in = in_at,
-        .out = out_at};
-    SC_TRY(call->op->infer(&infer));
+    sc_call_facts_init(&facts, call);
+    facts.infer.n_out = n_out;
+    facts.infer.out = out_at;
+    SC_TRY(call->op->infer(&facts.infer));
     for (int i = 0; i < n_out; i++) {
         if (out_at[i] && out[i].kind == SC_KIND_TENSOR) {
             if (!sc_fact_dims_known(&out[i])) {

@@ -48,7 +48,18 @@ int64_t sc_fact_product(const struct sc_fact *fact, int from, int to);
 /* a * b without overflow; SC_LIMIT naming the node. */
 enum sc_status sc_dim_multiply(const struct sc_infer *infer, int64_t a, int64_t b, int64_t *product);
 
-/* resolve for rows whose infer knows every dim once it sees the content of the inputs (at most 24 of them): infers on
+enum { SC_CALL_INPUTS = 24 }; /* the most inputs of an operator whose infer is asked again when it runs */
+
+/* An infer on the values of a call, for sizes that run and scratch find as infer does. Refers to itself: not to be copied. */
+struct sc_call_facts {
+    struct sc_fact facts[SC_CALL_INPUTS];
+    const struct sc_fact *in[SC_CALL_INPUTS];
+    struct sc_infer infer; /* without outputs and an arena */
+};
+
+void sc_call_facts_init(struct sc_call_facts *facts, const struct sc_call *call);
+
+/* resolve for rows whose infer knows every dim once it sees the content of the inputs (at most SC_CALL_INPUTS): infers on
  * facts of the values and sets the out tensors. */
 enum sc_status sc_resolve_by_infer(const struct sc_call *call);
 
