@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Linear probing in a power of two of slots, at most three quarters full; the hash multiplies and folds 8 bytes a step.
- */
+ * Linear probing in a power of two of slots, at most three quarters full; the hash multiplies and folds 8 bytes
+ * a step. */
 #include "base/map.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values in files of their own: TensorProto, SequenceProto, OptionalProto and MapProto, read through the same walker as models.
- */
+ * Values in files of their own: TensorProto, SequenceProto, OptionalProto and MapProto, read through the same walker
+ * as models. */
 #include <stdlib.h>
 #include <string.h>
 

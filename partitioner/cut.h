@@ -58,9 +58,8 @@ struct sc_cut_result {
  * make no sense, and with exact_stages (and without `fewer`) for more stages than separable nodes. */
 enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_result *result);
 
-/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed (fewer as
- * above): for tests of "any plan".
- * Memory limits are not looked at. */
+/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed (`fewer` as above): for tests
+ * of "any plan". Memory limits are not looked at. */
 enum sc_status sc_cut_random(const struct sc_cut_problem *problem, uint64_t seed, struct sc_cut_result *result);
 
 /* What a partition with edges forward costs: busy seconds and memory bytes of each of problem->n_stages stages. Groups

@@ -164,8 +164,8 @@ static void run(struct table *t)
     }
 }
 
-/* Ranges are empty where no stage can end; the levels of a start are then not one run of k, so that is checked first.
- */
+/* Ranges are empty where no stage can end; the levels of a start are then not one run of k, so that is checked
+ * first. */
 static bool ranges_are_open(const struct table *t)
 {
     for (int k = 0; k <= t->slice->n_stages; k++) {

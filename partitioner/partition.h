@@ -24,8 +24,8 @@ struct sc_partition_options sc_partition_options_default(int n_ranks);
 
 /* The plan of model->graph, or of another graph of the same file (a mode). facts: one per value, as at the size to plan
  * for. Stage i runs on rank i; with more stages than ranks each rank has a run of stages, balanced by cost. A model
- * with no nodes left gets one stage without nodes. Fails with SC_LIMIT when nothing fits, saying how much memory would.
- */
+ * with no nodes left gets one stage without nodes. Fails with SC_LIMIT when nothing fits, saying how much memory
+ * would. */
 enum sc_status sc_partition(const struct sc_model *model, const struct sc_graph *graph, const struct sc_fact *facts,
     const struct sc_partition_options *options, struct sc_plan **plan);
 

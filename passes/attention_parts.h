@@ -16,8 +16,8 @@ struct sc_attention_rows {
 
 /* A bias that depends on a key's distance from the query, and the head, alone (attention_distance.c). */
 struct sc_attention_recipe {
-    int64_t before,
-        n; /* it is one number from so far before the query on; distances from there to where it is one again */
+    /* It is one number from so far before the query on; n distances from there to where it is one again. */
+    int64_t before, n;
     int table; /* [heads or 1, n], once it is appended; else -1 */
 };
 
@@ -77,7 +77,8 @@ enum sc_status sc_attention_settle_table(struct sc_attention_finder *f, int valu
  * the distance; else it stays. !*fits: it can be neither. Fails with SC_NO_MEMORY alone (attention_mask.c). */
 enum sc_status sc_attention_settle_masks(struct sc_attention_finder *f, bool *fits);
 
-/* Tries node `final` (recipes: by value, NULL at first): the second product, or what makes four dims of its three. *found: *match is one. */
+/* Tries node `final` (recipes: by value, NULL at first): the second product, or what makes four dims of its three.
+ * *found: *match is one. */
 enum sc_status sc_attention_find(const struct sc_symbolics *s, struct sc_attention_recipe **recipes, int final,
     struct sc_attention_match *match, bool *found);
 

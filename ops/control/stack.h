@@ -5,8 +5,8 @@
 
 #include "ops/op.h"
 
-/* Entries [first, first + n) of an axis of a dense tensor, copied to the arena; without the axis when `drop` (n is 1).
- */
+/* Entries [first, first + n) of an axis of a dense tensor, copied to the arena; without the axis when `drop` (n
+ * is 1). */
 enum sc_status sc_slice_entries(struct sc_arena *arena, const struct sc_tensor *from, int axis, int64_t first,
     int64_t n, bool drop, struct sc_tensor *to);
 

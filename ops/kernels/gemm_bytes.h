@@ -24,7 +24,7 @@ const int32_t *sc_bytes_column_sums(const void *packed, int64_t K, int64_t N);
 /* A zero point of an operand of `type`, as its packed form has it; is_b: of B. */
 int32_t sc_bytes_zero(enum sc_type type, bool is_b, const void *zeros, int64_t at);
 
-/* bytes of a row of A, or a sixteenth of those of a panel */
+/* Bytes of a row of A, and a sixteenth of those of a panel. */
 int64_t sc_bytes_depth(int64_t K);
 
 /* The fastest of the kernels for tiles. */

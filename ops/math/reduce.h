@@ -9,8 +9,8 @@
 
 /* Neighbouring axes that are all kept or all reduced are one. The innermost is `inner`; the others are lists, outermost
  * first. A unit is one output (inner is reduced: a contiguous row is its innermost part) or up to SC_REDUCE_LANES
- * neighbouring outputs (inner is kept). Reduced indices run in order, so an output depends on its own elements alone.
- */
+ * neighbouring outputs (inner is kept). Reduced indices run in order, so an output depends on its own elements
+ * alone. */
 struct sc_reduction {
     int n_kept, n_reduced;
     int64_t kept_dims[SC_MAX_RANK], kept_steps[SC_MAX_RANK]; /* steps in elements of the input */

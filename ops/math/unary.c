@@ -229,8 +229,8 @@ static enum sc_status real(const struct sc_node *node, const char *name, float o
 PLAIN(X)
 #undef X
 
-/* Functions of one or two real attributes: (name, attribute, default, second attribute, default, field of the second)
- */
+/* Functions of one or two real attributes: (name, attribute, default, second attribute, default, field of the
+ * second) */
 #define WITH_ATTRIBUTES(X)                                                                                             \
     X(leaky_relu, "alpha", 0.01f, "", 0, beta)                                                                         \
     X(elu, "alpha", 1, "", 0, beta)                                                                                    \

@@ -53,8 +53,8 @@ struct sc_trees {
     enum sc_tree_sum sum;
 };
 
-/* Lays out n sources, of which roots (places among them) are trees. Targets of votes and features are checked here; a node that two others
- * lead to, or one that leads back, is SC_BAD_MODEL. Votes and members are kept. */
+/* Lays out n sources, of which roots (places among them) are trees. Targets of votes and features are checked here; a
+ * node that two others lead to, or one that leads back, is SC_BAD_MODEL. Votes and members are kept. */
 enum sc_status sc_trees_build(const struct sc_graph *graph, const struct sc_node *node, struct sc_arena *arena, int n,
     const struct sc_tree_source *sources, int n_roots, const int64_t *roots, struct sc_trees *trees);
 

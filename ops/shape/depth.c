@@ -64,8 +64,8 @@ static enum sc_status infer_depth(struct sc_infer *infer)
     return SC_OK;
 }
 
-/* deep: [N, C * b * b, H, W], wide: [N, C, H * b, W * b]. Axes of the copy: N, C, H, row in block, W, column in block.
- */
+/* deep: [N, C * b * b, H, W], wide: [N, C, H * b, W * b]. Axes of the copy: N, C, H, row in block, W, column in
+ * block. */
 static void run_depth(const struct sc_call *call)
 {
     const struct params *p = call->params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operators that give the same elements, in the same order, other dims: Identity, Reshape, Flatten, Squeeze, Unsqueeze.
- */
+ * Operators that give the same elements, in the same order, other dims: Identity, Reshape, Flatten, Squeeze,
+ * Unsqueeze. */
 #include <string.h>
 
 #include "ops/shape/shape.h"
@@ -56,8 +56,8 @@ static enum sc_status params_reshape(
     return sc_node_ints(node, "shape", &p->list.n, &p->list.values);
 }
 
-/* The dim that stands for -1: what is left of the input's dims when those of the output are taken out. Symbols cancel.
- */
+/* The dim that stands for -1: what is left of the input's dims when those of the output are taken out. Symbols
+ * cancel. */
 static enum sc_status infer_rest(
     const struct sc_infer *infer, const struct sc_fact *in, int rank, int64_t *dims, int at)
 {
