@@ -92,24 +92,6 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_gqa_siz
     return SC_OK;
 }
 
-static enum sc_status check_dims(const struct sc_infer *infer, int input, int rank, const int64_t *want)
-{
-    const struct sc_fact *fact = sc_infer_in(infer, input);
-    if (!fact || fact->rank < 0) {
-        return SC_OK;
-    }
-    bool fits = fact->rank == rank;
-    for (int i = 0; fits && i < rank; i++) {
-        fits = fact->dims[i] < 0 || want[i] < 0 || fact->dims[i] == want[i];
-    }
-    if (!fits) {
-        char a[128], b[128];
-        return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input %d is %s, want %s", input,
-            sc_dims_text(fact->rank, fact->dims, a, sizeof a), sc_dims_text(rank, want, b, sizeof b));
-    }
-    return SC_OK;
-}
-
 /* query_seqlens counts the rows of a chunk, which goes on in a cache. */
 static enum sc_status check_chunk(const struct sc_infer *infer, const struct sc_gqa_sizes *s)
 {
@@ -134,11 +116,11 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
     const int64_t rows[3] = {s->batch, s->n, hidden};
     const int64_t cache[4] = {s->batch, p->kv_heads, SC_DIM_UNKNOWN, s->cache_width};
     SC_TRY(sc_gqa_check_codes(infer, s));
-    SC_TRY(check_dims(infer, SC_GQA_KEY, 3, rows));
-    SC_TRY(check_dims(infer, SC_GQA_VALUE, 3, rows));
-    SC_TRY(check_dims(infer, SC_GQA_PAST_K, 4, cache));
-    SC_TRY(check_dims(infer, SC_GQA_PAST_V, 4, cache));
-    SC_TRY(check_dims(infer, SC_GQA_SINK, 1, &p->q_heads));
+    SC_TRY(sc_infer_want(infer, SC_GQA_KEY, "key", 3, rows));
+    SC_TRY(sc_infer_want(infer, SC_GQA_VALUE, "value", 3, rows));
+    SC_TRY(sc_infer_want(infer, SC_GQA_PAST_K, "past_key", 4, cache));
+    SC_TRY(sc_infer_want(infer, SC_GQA_PAST_V, "past_value", 4, cache));
+    SC_TRY(sc_infer_want(infer, SC_GQA_SINK, "head_sink", 1, &p->q_heads));
     SC_TRY(sc_infer_want(infer, SC_GQA_Q_NORM, "q_norm_weight", 1, &s->width));
     SC_TRY(sc_infer_want(infer, SC_GQA_K_NORM, "k_norm_weight", 1, &s->width));
     SC_TRY(check_chunk(infer, s));

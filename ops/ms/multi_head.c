@@ -142,21 +142,11 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_mha_siz
     return SC_OK;
 }
 
-static enum sc_status check_dims(const struct sc_infer *infer, enum sc_mha_input role, int rank, const int64_t *want)
+static enum sc_status want_dims(
+    const struct sc_infer *infer, enum sc_mha_input input, const char *name, int rank, const int64_t *want)
 {
     const struct sc_mha_params *p = infer->params;
-    const struct sc_fact *fact = fact_in(infer, role);
-    const int input = p->at[role];
-    bool fits = !fact || fact->rank < 0 || fact->rank == rank;
-    for (int i = 0; fact && fits && i < fact->rank; i++) {
-        fits = fact->dims[i] < 0 || want[i] < 0 || fact->dims[i] == want[i];
-    }
-    if (fits) {
-        return SC_OK;
-    }
-    char a[128], b[128];
-    return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "input %d is %s, want %s", input,
-        sc_dims_text(fact->rank, fact->dims, a, sizeof a), sc_dims_text(rank, want, b, sizeof b));
+    return p->at[input] < 0 ? SC_OK : sc_infer_want(infer, p->at[input], name, rank, want);
 }
 
 static int64_t times(int64_t a, int64_t b)
@@ -175,17 +165,17 @@ static enum sc_status check_rows(const struct sc_infer *infer, const struct sc_m
     const int64_t flat_v[3] = {s->batch, s->n_kv, times(p->heads, s->v_width)};
     switch (s->form) {
     case SC_MHA_PACKED:
-        return check_dims(infer, SC_MHA_QUERY, 5, packed);
+        return want_dims(infer, SC_MHA_QUERY, "query", 5, packed);
     case SC_MHA_ABREAST:
-        return check_dims(infer, SC_MHA_QUERY, 3, abreast);
+        return want_dims(infer, SC_MHA_QUERY, "query", 3, abreast);
     case SC_MHA_PAIRS:
-        return check_dims(infer, SC_MHA_KEY, 5, pairs);
+        return want_dims(infer, SC_MHA_KEY, "key", 5, pairs);
     case SC_MHA_KEPT:
-        SC_TRY(check_dims(infer, SC_MHA_KEY, 4, k));
-        return check_dims(infer, SC_MHA_VALUE, 4, v);
+        SC_TRY(want_dims(infer, SC_MHA_KEY, "key", 4, k));
+        return want_dims(infer, SC_MHA_VALUE, "value", 4, v);
     default:
-        SC_TRY(check_dims(infer, SC_MHA_KEY, 3, flat_k));
-        return check_dims(infer, SC_MHA_VALUE, 3, flat_v);
+        SC_TRY(want_dims(infer, SC_MHA_KEY, "key", 3, flat_k));
+        return want_dims(infer, SC_MHA_VALUE, "value", 3, flat_v);
     }
 }
 
@@ -212,9 +202,9 @@ static enum sc_status check_inputs(const struct sc_infer *infer, const struct sc
     const int64_t bias[1] = {hidden >= 0 && v_hidden >= 0 ? 2 * hidden + v_hidden : SC_DIM_UNKNOWN};
     SC_TRY(check_rows(infer, s));
     SC_TRY(check_buffers(infer, s));
-    SC_TRY(check_dims(infer, SC_MHA_PAST_K, 4, past_k));
-    SC_TRY(check_dims(infer, SC_MHA_PAST_V, 4, past_v));
-    SC_TRY(check_dims(infer, SC_MHA_BIAS, 1, bias));
+    SC_TRY(want_dims(infer, SC_MHA_PAST_K, "past_key", 4, past_k));
+    SC_TRY(want_dims(infer, SC_MHA_PAST_V, "past_value", 4, past_v));
+    SC_TRY(want_dims(infer, SC_MHA_BIAS, "bias", 1, bias));
     const struct sc_fact *added = fact_in(infer, SC_MHA_SCORES_BIAS);
     if (added && added->rank >= 0) {
         const int64_t want[4] = {s->batch, p->heads, s->n, s->total};

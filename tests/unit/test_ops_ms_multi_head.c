@@ -209,7 +209,7 @@ static void what_does_not_fit_is_refused(void **state)
         op_in(&c, SC_F32, x, DIMS(1, 2, i == 1 ? HIDDEN - H : HIDDEN));
     }
     assert_int_equal(op_run(&c), SC_BAD_INPUT);
-    assert_non_null(strstr(sc_error_last()->text, "input 1 is [1,2,21], want [1,2,24]"));
+    assert_non_null(strstr(sc_error_last()->text, "key has shape [1,2,21], want [1,2,24]"));
     op_close(&c);
     open_mha(&c, 1);
     for (int i = 0; i < 3; i++) {
