@@ -3,6 +3,8 @@
 #ifndef SC_OPS_KERNELS_ATTENTION_H
 #define SC_OPS_KERNELS_ATTENTION_H
 
+#include <math.h>
+
 #include "base/team.h"
 #include "ops/kernels/cache_codes.h"
 #include "tensor/value.h"
@@ -11,15 +13,19 @@
 enum sc_attention_tap { SC_TAP_SCORES, SC_TAP_SOFTCAP, SC_TAP_BIAS, SC_TAP_SOFTMAX, SC_TAP_NONE };
 
 /* For batch row b, head h and query i at absolute position offset[b] + i (offset may be negative):
- *   s[j] = scale * q·k[j]; s = softcap * tanh(s / softcap) when softcap > 0; s += what the distance j - position adds;
- * s += bias[j]; then softmax; y = sum p[j] v[j] over keys j < length of the row's view that are visible: causal: j <= position; left_window >= 0: j >= position
- * - left_window; right_window >= 0: j <= position + right_window. Invisible keys add exact zeros; a row that sees no
- * key is all zero. A result depends on that row's query and its visible keys alone: not on other rows, on length past
- * the visible ones, or on threads. Source: ONNX Attention-23 to -25. */
+ *   s[j] = scale * q·k[j]
+ *   s[j] = softcap * tanh(s[j] / softcap)                 softcap > 0
+ *   s[j] += what the distance j - position adds, then bias[j]
+ *   y = sum of softmax(s)[j] v[j] over the keys j < length of the row's view that are visible:
+ *       j <= position                                     causal
+ *       j >= position - left_window                       left_window >= 0
+ *       j <= position + right_window                      right_window >= 0
+ * Invisible keys add exact zeros; a row that sees no key is all zero. A result depends on that row's query and its
+ * visible keys alone: not on other rows, on length past the visible ones, or on threads.
+ * Source: ONNX Attention-23 to -25. */
 struct sc_attention {
     enum sc_type type; /* of q, y and the keys: F32, F16, BF16 or F64 */
-    enum sc_type
-        v_type; /* of the values: one of the same. With an F64 among the two all is computed in F64, else in F32 */
+    enum sc_type v_type; /* of the values, likewise. With an F64 of the two all is computed in F64, else in F32 */
     int64_t batch, q_heads, kv_heads, n_q, qk_width, v_width;
     const void *q; /* element (b, h, i, d) at q_strides */
     int64_t q_strides[4];
@@ -45,6 +51,12 @@ struct sc_attention {
     void *qk_out; /* dense [batch, q_heads, n_q, qk_length] of `type` when tap != NONE */
     int64_t qk_length;
 };
+
+/* The attribute of every attention operator, 0 where it is not given. */
+static inline double sc_attention_scale(float attribute, int64_t width)
+{
+    return attribute != 0.0F ? (double)attribute : 1.0 / sqrt((double)width);
+}
 
 size_t sc_attention_scratch_bytes(const struct sc_attention *attention, int64_t max_length, int n_workers);
 void sc_attention_run(

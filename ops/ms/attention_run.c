@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Q, K and V by one product, then one call of attention with caches: of a joined cache keys are one half, values the
  * other. */
-#include <math.h>
 #include <string.h>
 
 #include "ops/ms/attention.h"
 #include "ops/ms/cached.h"
+#include "ops/nn/cache.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/product.h"
 #include "ops/room.h"
@@ -101,12 +101,10 @@ static void make_qkv(const struct sc_call *call, const struct sc_joint_sizes *s,
     }
 }
 
+/* Heads of so wide side by side, in rows of so many elements. */
 static void set_strides(int64_t strides[4], const struct sc_joint_sizes *s, int64_t width, int64_t row)
 {
-    strides[0] = s->n * row;
-    strides[1] = width;
-    strides[2] = row;
-    strides[3] = 1;
+    sc_cached_strides(strides, s->n * row, width, row);
 }
 
 static void find_caches(
@@ -144,7 +142,7 @@ static void describe(
         .qk_width = s->width,
         .v_width = s->v_width,
         .q = r->qkv,
-        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
+        .scale = sc_attention_scale(p->scale, s->width),
         .causal = p->causal != 0,
         .left_window = -1,
         .right_window = -1,
@@ -224,10 +222,7 @@ void sc_joint_run(const struct sc_call *call)
         view_values(state, &rooms, &values);
         c.state_k = &keys;
         c.state_v = &values;
-        if (call->n_out > 1 && call->out[1]) {
-            call->out[1]->kind = SC_KIND_STATE;
-            call->out[1]->u.state = state;
-        }
+        sc_cache_hand_on(call, 1, state);
     }
     if (s.batch == 0 || s.n == 0) {
         return;

@@ -8,11 +8,6 @@
 #include "ops/room.h"
 #include "ops/shape/shape.h"
 
-static int64_t pages_of(int64_t rows)
-{
-    return (rows + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
-}
-
 /* Rows that dense memory holds: of the present, or of K and V themselves. */
 static int64_t dense_room(const struct sc_cached_attention *c)
 {
@@ -23,7 +18,7 @@ size_t sc_cached_scratch_bytes(const struct sc_cached_attention *cached, int64_t
 {
     const size_t batch = (size_t)cached->attention.batch;
     return sc_room_round(2 * batch * sizeof(struct sc_state_view)) +
-        sc_room_round(2 * batch * (size_t)pages_of(dense_room(cached)) * sizeof(void *)) +
+        sc_room_round(2 * batch * (size_t)sc_page_count(dense_room(cached)) * sizeof(void *)) +
         sc_attention_scratch_bytes(&cached->attention, max_length, n_workers);
 }
 
@@ -53,14 +48,7 @@ static void dense_view(
         const void *rows = key ? c->k : c->v;
         memcpy(&data, &rows, sizeof(data)); /* views are not const; nothing is written through this one */
     }
-    *view = (struct sc_state_view){.pages = pages,
-        .n_pages = pages_of(dense_room(c)),
-        .head_stride = strides[1],
-        .row_stride = strides[2],
-        .column_stride = strides[3]};
-    for (int64_t i = 0; i < view->n_pages; i++) {
-        pages[i] = sc_at(data, b * strides[0] + i * SC_PAGE_ROWS * strides[2], bytes);
-    }
+    sc_cache_view_dense(view, pages, dense_room(c), sc_at(data, b * strides[0], bytes), bytes, strides);
 }
 
 struct job {
@@ -108,7 +96,7 @@ void sc_cached_run(
     const struct sc_cached_attention *cached, const struct sc_kernels *kernels, struct sc_team *team, void *scratch)
 {
     struct sc_attention a = cached->attention;
-    const int64_t n_pages = pages_of(dense_room(cached));
+    const int64_t n_pages = sc_page_count(dense_room(cached));
     struct sc_state_view *views = scratch;
     void **pages = (void *)((char *)scratch + sc_room_round(2 * (size_t)a.batch * sizeof(*views)));
     char *room = (char *)pages + sc_room_round(2 * (size_t)a.batch * (size_t)n_pages * sizeof(*pages));

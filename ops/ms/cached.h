@@ -24,6 +24,15 @@ struct sc_cached_attention {
     const int64_t *start, *length; /* per batch row: position of the first new row, keys after it was written */
 };
 
+/* Element strides of (batch, head, row, column), columns side by side. */
+static inline void sc_cached_strides(int64_t strides[4], int64_t batch, int64_t head, int64_t row)
+{
+    strides[0] = batch;
+    strides[1] = head;
+    strides[2] = row;
+    strides[3] = 1;
+}
+
 /* For keys of at most max_length. */
 size_t sc_cached_scratch_bytes(const struct sc_cached_attention *cached, int64_t max_length, int n_workers);
 

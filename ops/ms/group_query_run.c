@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Queries and keys are normalised and rotated, then everything becomes one call of attention with caches. */
-#include <math.h>
 #include <string.h>
 
 #include "ops/ms/cached.h"
 #include "ops/ms/group_query.h"
+#include "ops/nn/cache.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/rotary.h"
 #include "ops/room.h"
@@ -81,10 +81,7 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_gqa_si
 /* Element strides of one of Q, K, V: heads side by side in rows of `hidden`. */
 static void set_strides(const struct sc_gqa_sizes *s, int64_t hidden, int64_t strides[4])
 {
-    strides[0] = s->n * hidden;
-    strides[1] = s->width;
-    strides[2] = hidden;
-    strides[3] = 1;
+    sc_cached_strides(strides, s->n * hidden, s->width, hidden);
 }
 
 static void describe(const struct sc_call *call, const struct sc_gqa_sizes *s, struct sc_cached_attention *c)
@@ -106,7 +103,7 @@ static void describe(const struct sc_call *call, const struct sc_gqa_sizes *s, s
         .qk_width = s->width,
         .v_width = s->width,
         .q = query->data,
-        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
+        .scale = sc_attention_scale(p->scale, s->width),
         .softcap = (double)p->softcap,
         .causal = p->causal != 0,
         .left_window = p->window > 0 ? p->window - 1 : -1,
@@ -315,13 +312,10 @@ void sc_gqa_run(const struct sc_call *call)
         }
         c.attention.sink = rooms.sink;
     }
-    for (int i = 1; i < 3; i++) {
-        if (s.resident && i < call->n_out && call->out[i]) {
-            call->out[i]->kind = SC_KIND_STATE;
-            call->out[i]->u.state = call->in[SC_GQA_PAST_K + i - 1]->u.state;
-        }
-    }
-    if (!s.resident) {
+    if (s.resident) {
+        sc_cache_hand_on(call, 1, call->in[SC_GQA_PAST_K]->u.state);
+        sc_cache_hand_on(call, 2, call->in[SC_GQA_PAST_V]->u.state);
+    } else {
         const struct sc_tensor *present_k = sc_call_out(call, 1);
         const struct sc_tensor *present_v = sc_call_out(call, 2);
         c.present_k = rooms.present_k ? rooms.present_k : present_k->data;

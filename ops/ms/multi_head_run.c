@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MultiHeadAttention as one call of attention with caches: the bias of the projections is added to copies of the rows, masks
  * become what is added to scores. */
-#include <math.h>
 #include <string.h>
 
 #include "ops/ms/cached.h"
 #include "ops/ms/multi_head.h"
+#include "ops/nn/cache.h"
 #include "ops/nn/norm.h"
 #include "ops/room.h"
 #include "ops/shape/shape.h"
@@ -55,14 +55,6 @@ static struct rooms cut_rooms(const struct sc_call *call, const struct sc_mha_si
     return r;
 }
 
-static void set_strides(int64_t strides[4], int64_t batch, int64_t head, int64_t row)
-{
-    strides[0] = batch;
-    strides[1] = head;
-    strides[2] = row;
-    strides[3] = 1;
-}
-
 /* Where rows of Q, K and V lie. */
 static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, struct sc_cached_attention *c)
 {
@@ -71,14 +63,14 @@ static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, 
     const struct sc_tensor *value = sc_mha_in(call, SC_MHA_VALUE);
     const size_t bytes = sc_type_bytes(q->type);
     const int64_t of = s->form == SC_MHA_PACKED ? 3 : s->form == SC_MHA_PAIRS ? 2 : 1;
-    set_strides(c->attention.q_strides, s->n * heads * w, w, heads * w);
+    sc_cached_strides(c->attention.q_strides, s->n * heads * w, w, heads * w);
     c->attention.q = q->data;
     if (s->form == SC_MHA_PACKED) {
-        set_strides(c->attention.q_strides, s->n * heads * 3 * w, 3 * w, heads * 3 * w);
+        sc_cached_strides(c->attention.q_strides, s->n * heads * 3 * w, 3 * w, heads * 3 * w);
         c->k = sc_const_at(q->data, w, bytes);
         c->v = sc_const_at(q->data, 2 * w, bytes);
     } else if (s->form == SC_MHA_ABREAST) {
-        set_strides(c->attention.q_strides, s->n * heads * 3 * w, w, heads * 3 * w);
+        sc_cached_strides(c->attention.q_strides, s->n * heads * 3 * w, w, heads * 3 * w);
         c->k = sc_const_at(q->data, heads * w, bytes);
         c->v = sc_const_at(q->data, 2 * heads * w, bytes);
     } else {
@@ -86,14 +78,14 @@ static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, 
         c->v = s->form == SC_MHA_PAIRS ? sc_const_at(key->data, w, bytes) : value->data;
     }
     if (s->form == SC_MHA_KEPT) {
-        set_strides(c->k_strides, heads * s->n_kv * w, s->n_kv * w, w);
-        set_strides(c->v_strides, heads * s->n_kv * v, s->n_kv * v, v);
+        sc_cached_strides(c->k_strides, heads * s->n_kv * w, s->n_kv * w, w);
+        sc_cached_strides(c->v_strides, heads * s->n_kv * v, s->n_kv * v, v);
     } else if (s->form == SC_MHA_ABREAST) {
         memcpy(c->k_strides, c->attention.q_strides, sizeof c->k_strides);
         memcpy(c->v_strides, c->attention.q_strides, sizeof c->v_strides);
     } else {
-        set_strides(c->k_strides, s->n_kv * heads * of * w, of * w, heads * of * w);
-        set_strides(c->v_strides, s->n_kv * heads * of * v, of * v, heads * of * v);
+        sc_cached_strides(c->k_strides, s->n_kv * heads * of * w, of * w, heads * of * w);
+        sc_cached_strides(c->v_strides, s->n_kv * heads * of * v, of * v, heads * of * v);
     }
 }
 
@@ -114,7 +106,7 @@ static void describe(
         .n_q = s->n,
         .qk_width = s->width,
         .v_width = s->v_width,
-        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->width),
+        .scale = sc_attention_scale(p->scale, s->width),
         .causal = p->causal != 0 || (p->single && s->resident),
         .left_window = -1,
         .right_window = -1,
@@ -122,7 +114,7 @@ static void describe(
         .tap = scores ? SC_TAP_BIAS : SC_TAP_NONE,
         .qk_out = scores ? scores->data : NULL,
         .qk_length = s->total};
-    set_strides(c->attention.y_strides, s->n * p->heads * s->v_width, s->v_width, p->heads * s->v_width);
+    sc_cached_strides(c->attention.y_strides, s->n * p->heads * s->v_width, s->v_width, p->heads * s->v_width);
     find_rows(call, s, c);
     c->n_new = s->n_kv;
     c->start = r->start;
@@ -177,7 +169,7 @@ static void add_bias(
         call->kernels->binary[SC_BINARY_add](x, 1, y, 1, sum, b->width);
         sc_norm_narrow(call->kernels, type, sum, to, b->width);
     }
-    set_strides(b->strides, b->n * heads * b->width, b->width, heads * b->width);
+    sc_cached_strides(b->strides, b->n * heads * b->width, b->width, heads * b->width);
 }
 
 static void add_biases(
@@ -247,8 +239,8 @@ static void choose_beams(
     c->n_new = s->total;
     c->present_k = c->present_v = NULL;
     c->present_room = 0;
-    set_strides(c->k_strides, heads * s->total * s->width, s->total * s->width, s->width);
-    set_strides(c->v_strides, heads * s->total * s->v_width, s->total * s->v_width, s->v_width);
+    sc_cached_strides(c->k_strides, heads * s->total * s->width, s->total * s->width, s->width);
+    sc_cached_strides(c->v_strides, heads * s->total * s->v_width, s->total * s->v_width, s->v_width);
 }
 
 void sc_mha_run(const struct sc_call *call)
@@ -261,11 +253,9 @@ void sc_mha_run(const struct sc_call *call)
         rooms.start[b] = s.resident ? c.state_k->rows[b].length : s.past;
         rooms.length[b] = rooms.start[b] + s.n_kv;
     }
-    for (int i = 1; i < 3; i++) {
-        if (s.resident && i < call->n_out && call->out[i]) {
-            call->out[i]->kind = SC_KIND_STATE;
-            call->out[i]->u.state = sc_mha_state(call, i == 1 ? SC_MHA_PAST_K : SC_MHA_PAST_V);
-        }
+    if (s.resident) {
+        sc_cache_hand_on(call, 1, sc_mha_state(call, SC_MHA_PAST_K));
+        sc_cache_hand_on(call, 2, sc_mha_state(call, SC_MHA_PAST_V));
     }
     if (s.batch == 0 || s.n == 0) {
         return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Attention as views: whatever memory holds the keys and values, they are handed to the one routine as pages of 64
  * rows. Resident caches are appended to in place; dense ones are concatenated into the present outputs. */
-#include <math.h>
 #include <string.h>
 
 #include "ops/nn/attention_op.h"
@@ -48,7 +47,7 @@ static size_t cut_rooms(const struct sc_call *call, const struct sc_attention_si
     r->values = sc_room_bytes(&room, batch * sizeof(*r->values));
     r->offset = sc_room_bytes(&room, batch * sizeof(*r->offset));
     if (dense) {
-        r->pages_per_row = (s->total + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
+        r->pages_per_row = sc_page_count(s->total);
         r->pages = sc_room_bytes(&room, 2 * batch * (size_t)r->pages_per_row * sizeof(*r->pages));
     }
     if (joins && !sc_call_out(call, SC_ATTENTION_PRESENT_K)) {
@@ -96,7 +95,7 @@ static void describe(const struct sc_call *call, const struct sc_attention_sizes
         .qk_width = s->qk_width,
         .v_width = s->v_width,
         .q = q->data,
-        .scale = p->scale != 0.0F ? (double)p->scale : 1.0 / sqrt((double)s->qk_width),
+        .scale = sc_attention_scale(p->scale, s->qk_width),
         .softcap = (double)p->softcap,
         .slopes = p->n_slopes > 0 ? p->slopes : NULL,
         .causal = p->causal,
@@ -206,11 +205,7 @@ static void use_past_states(const struct sc_call *call, const struct sc_attentio
         r->values[b].length += s->n_kv;
     }
     for (int i = 0; i < 2; i++) {
-        const int output = SC_ATTENTION_PRESENT_K + i;
-        if (output < call->n_out && call->out[output]) {
-            call->out[output]->kind = SC_KIND_STATE;
-            call->out[output]->u.state = call->in[SC_ATTENTION_PAST_K + i]->u.state;
-        }
+        sc_cache_hand_on(call, SC_ATTENTION_PRESENT_K + i, call->in[SC_ATTENTION_PAST_K + i]->u.state);
     }
 }
 
@@ -227,20 +222,6 @@ static void use_cache_states(const struct sc_call *call, const struct sc_attenti
             r->values[b].length = r->keys[b].length;
             r->offset[b] = r->keys[b].length - s->n_q;
         }
-    }
-}
-
-static void dense_view(struct sc_state_view *view, void **pages, int64_t n_pages, void *data, size_t bytes,
-    const int64_t strides[4], int64_t length)
-{
-    *view = (struct sc_state_view){.pages = pages,
-        .n_pages = n_pages,
-        .length = length,
-        .head_stride = strides[1],
-        .row_stride = strides[2],
-        .column_stride = strides[3]};
-    for (int64_t i = 0; i < n_pages; i++) {
-        pages[i] = sc_at(data, i * SC_PAGE_ROWS * strides[2], bytes);
     }
 }
 
@@ -283,10 +264,11 @@ static void use_dense(const struct sc_call *call, const struct sc_attention_size
     }
     void **pages = r->pages + (key ? 0 : s->batch * r->pages_per_row);
     for (int64_t b = 0; b < s->batch; b++) {
-        const int64_t length = nonpad ? sc_index_at(nonpad, b) : s->total;
-        r->offset[b] = nonpad ? length - s->n_q : s->past;
-        dense_view(key ? &r->keys[b] : &r->values[b], pages + b * r->pages_per_row, r->pages_per_row,
-            sc_at(data, b * strides[0], bytes), bytes, strides, length);
+        struct sc_state_view *view = key ? &r->keys[b] : &r->values[b];
+        sc_cache_view_dense(
+            view, pages + b * r->pages_per_row, s->total, sc_at(data, b * strides[0], bytes), bytes, strides);
+        view->length = nonpad ? sc_index_at(nonpad, b) : s->total;
+        r->offset[b] = nonpad ? view->length - s->n_q : s->past;
     }
 }
 

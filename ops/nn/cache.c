@@ -107,6 +107,20 @@ static void convert_row(const struct sc_kernels *kernels, const struct sc_state_
     }
 }
 
+void sc_cache_view_dense(
+    struct sc_state_view *view, void **pages, int64_t positions, void *data, size_t bytes, const int64_t strides[4])
+{
+    *view = (struct sc_state_view){.pages = pages,
+        .n_pages = sc_page_count(positions),
+        .length = positions,
+        .head_stride = strides[1],
+        .row_stride = strides[2],
+        .column_stride = strides[3]};
+    for (int64_t i = 0; i < view->n_pages; i++) {
+        pages[i] = sc_at(data, i * SC_PAGE_ROWS * strides[2], bytes);
+    }
+}
+
 void sc_cache_write(
     const struct sc_kernels *kernels, const struct sc_state_view *view, int64_t start, const struct sc_cache_rows *rows)
 {

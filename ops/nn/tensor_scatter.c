@@ -120,8 +120,7 @@ static void write_paged(const struct sc_call *call)
             .column_stride = update->strides[3]};
         sc_cache_write(call->kernels, &state->rows[b], index_at(indices, b), &rows);
     }
-    call->out[0]->kind = SC_KIND_STATE;
-    call->out[0]->u.state = call->in[0]->u.state;
+    sc_cache_hand_on(call, 0, call->in[0]->u.state);
 }
 
 /* Rows [first, first + n) of the update of one batch row, to position `at` of the cache. */
