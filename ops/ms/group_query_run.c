@@ -284,6 +284,16 @@ static void clear_hidden(const struct sc_cached_attention *c, const int64_t *sta
     }
 }
 
+/* Where the cache goes: to the output, whose rows past the valid ones are zeros, or to a room where there is one. */
+static void *open_present(const struct sc_call *call, int output, void *room)
+{
+    const struct sc_tensor *present = sc_call_out(call, output);
+    if (present && sc_tensor_bytes(present) > 0) {
+        memset(present->data, 0, sc_tensor_bytes(present));
+    }
+    return room || !present ? room : present->data;
+}
+
 void sc_gqa_run(const struct sc_call *call)
 {
     const struct sc_gqa_params *p = call->params;
@@ -316,14 +326,8 @@ void sc_gqa_run(const struct sc_call *call)
         sc_cache_hand_on(call, 1, call->in[SC_GQA_PAST_K]->u.state);
         sc_cache_hand_on(call, 2, call->in[SC_GQA_PAST_V]->u.state);
     } else {
-        const struct sc_tensor *present_k = sc_call_out(call, 1);
-        const struct sc_tensor *present_v = sc_call_out(call, 2);
-        c.present_k = rooms.present_k ? rooms.present_k : present_k->data;
-        c.present_v = rooms.present_v ? rooms.present_v : present_v->data;
-        if (present_k && sc_tensor_bytes(present_k) > 0 && present_v) { /* rows past the valid ones are zeros */
-            memset(present_k->data, 0, sc_tensor_bytes(present_k));
-            memset(present_v->data, 0, sc_tensor_bytes(present_v));
-        }
+        c.present_k = open_present(call, 1, rooms.present_k);
+        c.present_v = open_present(call, 2, rooms.present_v);
     }
     const bool evicts = sc_gqa_evicts(call, &s);
     if (evicts) {
