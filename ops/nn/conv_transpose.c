@@ -165,7 +165,7 @@ struct job {
     const struct sc_tensor *x, *w, *bias, *y;
     struct sc_window window;
     enum sc_product_way way;
-    int64_t channels, maps, K, N, kernel, positions, run, out_count;
+    int64_t maps, K, N, kernel, positions, run, out_count;
     bool narrow; /* 16 bits: sums are f32 in a room of their own */
     size_t sums_bytes, rows_bytes, result_bytes, product_bytes; /* per worker */
 };

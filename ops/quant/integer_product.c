@@ -41,7 +41,6 @@ void sc_integer_product_pack(const struct sc_pack *pack)
 }
 
 struct job {
-    const struct sc_call *call;
     struct sc_integer *op;
     const struct sc_tensor *a, *b;
     int64_t M, N, K; /* of one product */
@@ -55,7 +54,7 @@ struct job {
 static struct job open_job(
     const struct sc_call *call, struct sc_integer *op, const struct sc_tensor *a, const struct sc_tensor *b)
 {
-    struct job job = {.call = call, .op = op, .a = a, .b = b};
+    struct job job = {.op = op, .a = a, .b = b};
     const struct matrices am = matrices_of(a->rank, a->dims, false), bm = matrices_of(b->rank, b->dims, true);
     job.M = am.rows;
     job.N = bm.columns;

@@ -7,6 +7,7 @@
 
 #include "ops/infer.h"
 #include "ops/nn/norm.h"
+#include "ops/room.h"
 #include "ops/shape/shape.h"
 
 enum input { A, B, SCALES, ZEROS, GROUPS, BIAS };
@@ -217,7 +218,7 @@ static void open_job(const struct sc_call *call, struct job *job)
     b->zeros_type = zeros ? zeros->type : SC_TYPE_NONE;
     b->zeros = zeros ? zeros->data : NULL;
     b->groups = groups ? groups->data : NULL;
-    job->a_bytes = job->type != SC_F32 ? ((size_t)(job->nbits.M * p->K) * sizeof(float) + 63) / 64 * 64 : 0;
+    job->a_bytes = job->type != SC_F32 ? sc_room_round((size_t)(job->nbits.M * p->K) * sizeof(float)) : 0;
 }
 
 static size_t scratch_nbits(const struct sc_call *call)
