@@ -20,7 +20,8 @@ static enum sc_status parse(const char *item, struct sc_joined *joined)
         }
     }
     if (!found || !sc_axis_parse(item + longest + 1, &found->axis)) {
-        return sc_fail(SC_BAD_USAGE, "option '--join': '%s' is not NAME=AXIS, an output of the model and its axis", item);
+        return sc_fail(
+            SC_BAD_USAGE, "option '--join': '%s' is not NAME=AXIS, an output of the model and its axis", item);
     }
     found->stacked = false;
     return SC_OK;
@@ -32,14 +33,13 @@ enum sc_status sc_joined_parse(
     const struct sc_graph *graph = model->graph;
     const char *const *items;
     const int n = sc_options_list(options, "join", &items);
-    *joined = (struct sc_joined){.n = graph->n_outputs,
-        .outputs = sc_arena_array(arena, (size_t)graph->n_outputs + 1, sizeof *joined->outputs)};
+    *joined = (struct sc_joined){
+        .n = graph->n_outputs, .outputs = sc_arena_array(arena, (size_t)graph->n_outputs + 1, sizeof *joined->outputs)};
     if (!joined->outputs) {
         return SC_NO_MEMORY;
     }
     for (int o = 0; o < joined->n; o++) {
-        joined->outputs[o] =
-            (struct sc_joined_output){.name = graph->values[graph->outputs[o]].name, .stacked = true};
+        joined->outputs[o] = (struct sc_joined_output){.name = graph->values[graph->outputs[o]].name, .stacked = true};
     }
     for (int i = 0; i < n; i++) {
         SC_TRY(parse(items[i], joined));
@@ -55,8 +55,8 @@ static enum sc_status begin(struct sc_joined_output *output, const struct sc_ten
     const int axis = output->stacked ? 0 : output->axis < 0 ? output->axis + first->rank : output->axis;
     const int added = output->stacked ? 1 : 0;
     if (axis < 0 || axis >= first->rank + added || first->rank + added > SC_MAX_RANK) {
-        return sc_fail(SC_BAD_INPUT, "output '%s' has rank %d, and no axis %d to join it along", output->name, first->rank,
-            output->axis);
+        return sc_fail(SC_BAD_INPUT, "output '%s' has rank %d, and no axis %d to join it along", output->name,
+            first->rank, output->axis);
     }
     memcpy(dims + added, first->dims, (size_t)first->rank * sizeof *dims);
     output->step = output->stacked ? 1 : first->dims[axis];
@@ -93,8 +93,9 @@ static enum sc_status refuse(const struct sc_joined_output *output, const struct
     char got[160], want[160];
     sc_tensor_text(piece, got, sizeof got);
     sc_tensor_text(&output->all.u.tensor, want, sizeof want);
-    return sc_fail(SC_BAD_INPUT, "output '%s' is %s in piece %" PRId64 ", which cannot be %s the pieces before, %s together",
-        output->name, got, output->n, output->stacked ? "stacked on" : "joined to", want);
+    return sc_fail(SC_BAD_INPUT,
+        "output '%s' is %s in piece %" PRId64 ", which cannot be %s the pieces before, %s together", output->name, got,
+        output->n, output->stacked ? "stacked on" : "joined to", want);
 }
 
 static enum sc_status add(struct sc_joined *joined, struct sc_joined_output *output, const struct sc_value *value)

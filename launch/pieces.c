@@ -43,7 +43,8 @@ static enum sc_status parse_cut(const struct sc_model *model, const char *item, 
     struct sc_cut *cut = &pieces->cuts[pieces->n_cuts];
     *cut = (struct sc_cut){.input = sc_inputs_find(model, item, &axis)};
     if (cut->input < 0 || !sc_axis_parse(axis, &cut->axis)) {
-        return sc_fail(SC_BAD_USAGE, "option '--over': '%s' is not NAME=AXIS, an input of the model and its axis", item);
+        return sc_fail(
+            SC_BAD_USAGE, "option '--over': '%s' is not NAME=AXIS, an input of the model and its axis", item);
     }
     if (sc_pieces_cuts(pieces, cut->input)) {
         return sc_fail(SC_BAD_USAGE, "option '--over': input '%s' is given twice", name_of(model, cut->input));
@@ -67,7 +68,8 @@ enum sc_status sc_pieces_parse(
     }
     for (size_t o = 0; n == 0 && o < sizeof others / sizeof *others; o++) {
         if (sc_options_given(options, others[o])) {
-            return sc_fail(SC_BAD_USAGE, "option '--%s' is of an input that is cut: give --over NAME=AXIS too", others[o]);
+            return sc_fail(
+                SC_BAD_USAGE, "option '--%s' is of an input that is cut: give --over NAME=AXIS too", others[o]);
         }
     }
     if (n > 0 && !sc_options_given(options, "window")) {
@@ -85,14 +87,16 @@ static enum sc_status count_pieces(struct sc_pieces *pieces, const char *name, i
     if (pieces->n > 0) {
         return length == pieces->length
             ? SC_OK
-            : sc_fail(SC_BAD_INPUT, "input '%s' has %" PRId64 " elements along its axis, another that is cut has %" PRId64,
-                  name, length, pieces->length);
+            : sc_fail(SC_BAD_INPUT,
+                  "input '%s' has %" PRId64 " elements along its axis, another that is cut has %" PRId64, name, length,
+                  pieces->length);
     }
     const bool last = pieces->rest != SC_REST_DROP && length % pieces->window > 0;
     const int64_t n = length / pieces->window + last;
     if (n == 0) {
-        return sc_fail(SC_BAD_INPUT, "input '%s' has %" PRId64 " elements along its axis, which is no piece of %" PRId64,
-            name, length, pieces->window);
+        return sc_fail(SC_BAD_INPUT,
+            "input '%s' has %" PRId64 " elements along its axis, which is no piece of %" PRId64, name, length,
+            pieces->window);
     }
     pieces->length = length;
     pieces->n = n;
@@ -106,8 +110,8 @@ static int64_t count_new(const struct sc_pieces *pieces, int64_t j)
     return pieces->rest == SC_REST_SHORT && left < pieces->window ? left : pieces->window;
 }
 
-static enum sc_status take(struct sc_pieces *pieces, struct sc_cut *cut, const char *name, struct sc_arena *arena,
-    struct sc_value *value)
+static enum sc_status take(
+    struct sc_pieces *pieces, struct sc_cut *cut, const char *name, struct sc_arena *arena, struct sc_value *value)
 {
     const struct sc_tensor *tensor = &value->u.tensor;
     if (value->kind != SC_KIND_TENSOR || tensor->type == SC_STRING || tensor->storage != SC_STORAGE_PLAIN) {
@@ -115,7 +119,8 @@ static enum sc_status take(struct sc_pieces *pieces, struct sc_cut *cut, const c
     }
     const int axis = cut->axis < 0 ? cut->axis + tensor->rank : cut->axis;
     if (axis < 0 || axis >= tensor->rank) {
-        return sc_fail(SC_BAD_INPUT, "input '%s' has rank %d, and no axis %d to cut along", name, tensor->rank, cut->axis);
+        return sc_fail(
+            SC_BAD_INPUT, "input '%s' has rank %d, and no axis %d to cut along", name, tensor->rank, cut->axis);
     }
     int64_t dims[SC_MAX_RANK];
     SC_TRY(count_pieces(pieces, name, tensor->dims[axis]));

@@ -4,8 +4,8 @@
 
 #include "audio/resample.h"
 
-enum sc_status sc_sound_read(const char *path, int64_t rate, const struct sc_graph_value *input, struct sc_arena *arena,
-    struct sc_value *value)
+enum sc_status sc_sound_read(
+    const char *path, int64_t rate, const struct sc_graph_value *input, struct sc_arena *arena, struct sc_value *value)
 {
     const struct sc_fact *fact = &input->fact;
     const int rank = fact->rank < 0 ? 1 : fact->rank;

@@ -131,7 +131,8 @@ static void dims_that_do_not_go_together_are_refused(void **state)
     assert_fails(SC_BAD_INPUT, "which cannot be joined to the pieces before", add(&f, 2, (int64_t[]){2, 1}, 0));
     close_fixture(&f);
     open_fixture(&f, false, 2);
-    assert_fails(SC_BAD_INPUT, "output 'y' has rank 2, and no axis 2 to join it along", add(&f, 2, (int64_t[]){2, 2}, 0));
+    assert_fails(
+        SC_BAD_INPUT, "output 'y' has rank 2, and no axis 2 to join it along", add(&f, 2, (int64_t[]){2, 2}, 0));
     close_fixture(&f);
 }
 

@@ -182,7 +182,8 @@ static void what_cannot_be_cut_is_refused_by_name(void **state)
     open_fixture(&f);
     assert_ok(parse(&f, "--over x=0 --over z=0 --window 2"));
     assert_ok(sc_pieces_take(&f.pieces, f.model, 0, NULL, &f.arena, &x));
-    assert_fails(SC_BAD_USAGE, "option '--over': input 'z' is not given: give -i z=FILE", sc_pieces_check(&f.pieces, f.model));
+    assert_fails(
+        SC_BAD_USAGE, "option '--over': input 'z' is not given: give -i z=FILE", sc_pieces_check(&f.pieces, f.model));
     assert_fails(SC_BAD_INPUT, "input 'z' has 5 elements along its axis, another that is cut has 6",
         sc_pieces_take(&f.pieces, f.model, 1, NULL, &f.arena, &z));
     assert_ok(parse(&f, "--over x=1 --window 2"));
@@ -194,8 +195,8 @@ static void what_cannot_be_cut_is_refused_by_name(void **state)
     assert_fails(SC_BAD_INPUT, "input 'x' has 0 elements along its axis, which is no piece of 2",
         sc_pieces_take(&f.pieces, f.model, 0, NULL, &f.arena, &x));
     x = (struct sc_value){.kind = SC_KIND_SEQUENCE};
-    assert_fails(SC_UNSUPPORTED, "input 'x' is no tensor of numbers",
-        sc_pieces_take(&f.pieces, f.model, 0, NULL, &f.arena, &x));
+    assert_fails(
+        SC_UNSUPPORTED, "input 'x' is no tensor of numbers", sc_pieces_take(&f.pieces, f.model, 0, NULL, &f.arena, &x));
     assert_ok(parse(&f, "--over x=0 --window 9000000000000000"));
     x = value_of(data, 1, (int64_t[]){6});
     assert_int_equal(sc_pieces_take(&f.pieces, f.model, 0, NULL, &f.arena, &x), SC_LIMIT);
