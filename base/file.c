@@ -36,6 +36,14 @@ static enum sc_status open_regular(const char *path, int *fd, size_t *bytes)
     return SC_IO;
 }
 
+enum sc_status sc_file_open_regular(const char *path, int *fd, int64_t *bytes)
+{
+    size_t size;
+    SC_TRY(open_regular(path, fd, &size));
+    *bytes = (int64_t)size;
+    return SC_OK;
+}
+
 /* munmap and madvise take a plain pointer though they write nothing here. */
 static void *unconst(const unsigned char *data)
 {

@@ -20,7 +20,10 @@ struct sc_file {
 /* Fails with SC_IO, naming path and cause; a directory, device or pipe is refused (judged on the opened descriptor). */
 enum sc_status sc_file_map(const char *path, struct sc_file *file);
 
-/* The same for a regular file that the caller has opened and judged, `bytes` long; the descriptor stays the caller's. */
+/* Opens a file for reading, as sc_file_map does; the descriptor is the caller's to close. */
+enum sc_status sc_file_open_regular(const char *path, int *fd, int64_t *bytes);
+
+/* Maps a regular file that the caller has opened and judged, `bytes` long; the descriptor stays the caller's. */
 enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct sc_file *file);
 
 /* Memory in place of a file of that size: zeros that take no room until sc_file_fill puts something there. */

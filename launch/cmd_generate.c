@@ -40,7 +40,7 @@ struct sc_generator {
     struct sc_error broken; /* stdout is gone: why */
     struct sc_sample_options sample;
     struct sc_request request; /* its prompt follows the text that is loaded */
-    struct sc_many many; /* n > 0, or prompts: a file of requests in place of one prompt */
+    struct sc_many many; /* a file of requests in place of one prompt */
     struct sc_report_file report;
 };
 
@@ -148,8 +148,7 @@ static enum sc_status read_requests(struct sc_generator *generator)
     const struct sc_prompt_defaults defaults = {.n_predict = asked_length(options),
         .sample = choose_sample(options, &generator->search),
         .ignore_eos = sc_options_flag(options, "ignore-eos")};
-    return sc_prompts_read(
-        sc_options_text(options, "file"), &defaults, &generator->arena, &generator->many.n, &generator->many.prompts);
+    return sc_prompts_open(sc_options_text(options, "file"), &defaults, &generator->many.prompts);
 }
 
 /* What rank 0 alone does before the ranks open the model together. */
@@ -268,7 +267,9 @@ static enum sc_status drive_many(struct sc_generator *generator)
     many->usual_length = sc_options_int(generator->app->options, "predict");
     many->eos = generator->eos;
     many->n_eos = generator->n_eos;
-    sc_app_opened(generator->app, "generating", many->n);
+    many->n_slots = (int)sc_options_int(generator->app->options, "parallel");
+    sc_app_opened(generator->app, NULL, 0);
+    sc_progress_begin(&generator->app->progress, "generating", many->prompts.lines.file_bytes, true);
     const enum sc_status status = sc_generate_many(many);
     sc_progress_end(&generator->app->progress);
     return status;
@@ -459,6 +460,7 @@ enum sc_status sc_command_generate(struct sc_app *app)
     const enum sc_status status = generate(&generator);
     sc_report_file_release(&generator.report);
     sc_resume_release(&generator.resume);
+    sc_prompts_close(&generator.many.prompts);
     sc_decoder_close(generator.decoder);
     sc_tokenizer_stream_free(generator.stream);
     sc_tokenizer_free(generator.tokenizer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Results wait for those before them. */
+ * Results wait for those before them, in a ring of lines; what is read ahead of them is bounded. */
 #include "launch/generate_many.h"
 
 #include <stdio.h>
@@ -10,34 +10,46 @@
 #include "base/json.h"
 #include "launch/interrupt.h"
 
+#define AHEAD_LINES 1024 /* beside those that all slots and those behind them take */
+#define AHEAD_BYTES ((size_t)64 << 20) /* that these lines hold together: sound is long */
+
 /* A prompt, and its text as it grows. */
 struct line {
     struct many *many;
-    const struct sc_prompt *prompt;
-    struct sc_arena arena; /* its tokens, until they are printed */
+    struct sc_prompt prompt;
+    struct sc_arena arena; /* what it says, and its tokens, until they are printed */
     struct sc_request request;
     struct sc_hearing hearing;
     int64_t *made;
     int64_t cap_made;
     bool ended;
+    size_t bytes; /* that it held when it began */
+    int64_t in_file; /* bytes of the file up to its end */
 };
 
 struct many {
     struct sc_many *of;
     struct sc_schedule *schedule;
-    struct line *lines;
-    int64_t n_printed, n_ended;
+    int64_t n_lines; /* of the ring */
+    struct line *lines; /* prompt i is lines[i % n_lines] */
+    size_t bytes; /* that they hold */
+    bool read_all; /* the file */
+    int64_t n_read, n_printed;
     int64_t n_made; /* tokens of all */
     bool stopping;
     struct sc_error broken; /* stdout is gone, or memory: why */
 };
 
+static void end_line(struct line *line, enum sc_stop stop)
+{
+    line->request.stop = stop;
+    line->ended = true;
+}
+
 static void fail_line(struct line *line, const struct sc_error *error)
 {
-    line->request.stop = SC_STOP_ERROR;
     line->request.error = *error;
-    line->ended = true;
-    line->many->n_ended++;
+    end_line(line, SC_STOP_ERROR);
 }
 
 static bool on_token(void *arg, int64_t token)
@@ -94,7 +106,7 @@ static enum sc_status describe(struct line *line, int64_t index, struct sc_json 
     char *text;
     size_t bytes;
     SC_TRY(sc_json_add_int(object, "index", index));
-    SC_TRY(line->prompt->id ? sc_json_add_text(object, "id", line->prompt->id) : SC_OK);
+    SC_TRY(line->prompt.id ? sc_json_add_text(object, "id", line->prompt.id) : SC_OK);
     if (request->stop == SC_STOP_ERROR) {
         SC_TRY(sc_json_add_text(object, "error", request->error.text));
     }
@@ -140,19 +152,30 @@ static void count_line(struct sc_many *many, const struct sc_request *request)
     many->n_made += request->n_made;
 }
 
+static struct line *line_of(const struct many *many, int64_t i)
+{
+    return &many->lines[i % many->n_lines];
+}
+
+static void release_line(struct line *line)
+{
+    sc_arena_release(&line->arena);
+    free(line->made);
+    line->made = NULL;
+}
+
 /* Those that nothing before them holds up. */
 static enum sc_status print_ended(struct many *many)
 {
-    while (many->n_printed < many->of->n && many->lines[many->n_printed].ended) {
-        struct line *line = &many->lines[many->n_printed];
+    while (many->n_printed < many->n_read && line_of(many, many->n_printed)->ended) {
+        struct line *line = line_of(many, many->n_printed);
         count_line(many->of, &line->request);
         SC_TRY(print_line(many, line, many->n_printed));
-        sc_arena_release(&line->arena);
-        free(line->made);
-        line->made = NULL;
+        many->bytes -= line->bytes;
+        sc_progress_set(&many->of->app->progress, line->in_file);
+        release_line(line);
         many->n_printed++;
     }
-    sc_progress_set(&many->of->app->progress, many->n_ended);
     return SC_OK;
 }
 
@@ -167,18 +190,17 @@ static void on_done(void *arg, struct sc_request *request)
         request->error = *sc_error_last();
     }
     line->ended = true;
-    line->many->n_ended++;
     if (request->stop == SC_STOP_ERROR) {
         struct sc_error *error = &request->error;
         (void)sc_error_set(error);
-        (void)sc_fail_in("line %lld", (long long)line->prompt->line);
+        (void)sc_fail_in("line %lld", (long long)line->prompt.line);
         memcpy(error->text, sc_error_last()->text, sizeof error->text);
     }
 }
 
 static enum sc_status encode(struct many *many, struct line *line)
 {
-    const struct sc_prompt *prompt = line->prompt;
+    const struct sc_prompt *prompt = &line->prompt;
     const struct sc_given_text given = {
         .text = prompt->text, .bytes = prompt->text_bytes, .audio = prompt->audio, .fresh = true};
     line->request = (struct sc_request){.n_predict = prompt->n_predict,
@@ -199,27 +221,52 @@ static enum sc_status encode(struct many *many, struct line *line)
     return sc_schedule_add(many->schedule, &line->request);
 }
 
-static void add_all(struct many *many)
+/* A line that was read. Once somebody has asked to stop, nothing begins any more. */
+static void add_line(struct many *many, struct line *line)
 {
-    for (int64_t i = 0; i < many->of->n; i++) {
-        struct line *line = &many->lines[i];
-        line->many = many;
-        line->prompt = &many->of->prompts[i];
-        if (line->prompt->error.code != SC_OK) {
-            fail_line(line, &line->prompt->error);
-        } else if (encode(many, line) != SC_OK) {
-            (void)sc_fail_in("line %lld", (long long)line->prompt->line);
-            fail_line(line, sc_error_last());
+    if (line->prompt.error.code != SC_OK) {
+        fail_line(line, &line->prompt.error);
+    } else if (many->stopping) {
+        end_line(line, SC_STOP_CALLER);
+    } else if (encode(many, line) != SC_OK) {
+        (void)sc_fail_in("line %lld", (long long)line->prompt.line);
+        fail_line(line, sc_error_last());
+    }
+}
+
+/* Slots want requests, or lines may wait. */
+static bool has_room(const struct many *many)
+{
+    const int64_t n = many->n_read - many->n_printed;
+    const bool wanted = sc_schedule_n_open(many->schedule) < 2 * (int64_t)many->of->n_slots;
+    return n < many->n_lines && (n < AHEAD_LINES || wanted) && (many->bytes < AHEAD_BYTES || wanted);
+}
+
+static enum sc_status read_ahead(struct many *many)
+{
+    while (!many->read_all && has_room(many)) {
+        struct line *line = line_of(many, many->n_read);
+        bool more;
+        *line = (struct line){.many = many};
+        SC_TRY(sc_prompts_next(&many->of->prompts, &line->arena, &line->prompt, &more));
+        many->read_all = !more;
+        if (more) {
+            many->n_read++;
+            add_line(many, line);
+            line->in_file = many->of->prompts.lines.given_bytes;
+            line->bytes = line->arena.used_bytes;
+            many->bytes += line->bytes;
         }
     }
+    return SC_OK;
 }
 
 static void cancel_all(struct many *many)
 {
     many->stopping = true;
-    for (int64_t i = 0; i < many->of->n; i++) {
-        if (!many->lines[i].ended) {
-            sc_schedule_cancel(many->schedule, &many->lines[i].request);
+    for (int64_t i = many->n_printed; i < many->n_read; i++) {
+        if (!line_of(many, i)->ended) {
+            sc_schedule_cancel(many->schedule, &line_of(many, i)->request);
         }
     }
 }
@@ -228,15 +275,17 @@ static enum sc_status run(struct many *many)
 {
     const int64_t start_ns = sc_clock_ns();
     SC_TRY(sc_resume_begin(many->of->resume, many->of->decoder, many->schedule));
-    add_all(many);
-    SC_TRY(print_ended(many));
-    while (sc_schedule_n_open(many->schedule) > 0) {
-        SC_TRY(sc_schedule_step(many->schedule));
-        SC_TRY(sc_resume_turn(many->of->resume, many->of->decoder, many->schedule, many->n_made));
+    for (int64_t n_open = 0; n_open > 0 || !many->read_all;) {
         if (sc_interrupt_asked() && !many->stopping) {
             cancel_all(many);
         }
+        SC_TRY(read_ahead(many));
         SC_TRY(print_ended(many));
+        n_open = sc_schedule_n_open(many->schedule);
+        if (n_open > 0) {
+            SC_TRY(sc_schedule_step(many->schedule));
+            SC_TRY(sc_resume_turn(many->of->resume, many->of->decoder, many->schedule, many->n_made));
+        }
         if (many->broken.code != SC_OK) {
             return sc_error_set(&many->broken);
         }
@@ -248,9 +297,10 @@ static enum sc_status run(struct many *many)
 enum sc_status sc_generate_many(struct sc_many *of)
 {
     struct many many = {.of = of};
-    many.lines = calloc((size_t)of->n + 1, sizeof *many.lines);
+    many.n_lines = AHEAD_LINES + 2 * (int64_t)of->n_slots;
+    many.lines = calloc((size_t)many.n_lines, sizeof *many.lines);
     if (!many.lines) {
-        return sc_fail(SC_NO_MEMORY, "out of memory for %lld requests", (long long)of->n);
+        return sc_fail(SC_NO_MEMORY, "out of memory for %lld requests", (long long)many.n_lines);
     }
     enum sc_status status = sc_schedule_create(of->decoder, &many.schedule);
     if (status == SC_OK) {
@@ -262,10 +312,10 @@ enum sc_status sc_generate_many(struct sc_many *of)
         cancel_all(&many);
         (void)sc_schedule_settle(many.schedule);
     }
-    for (int64_t i = 0; i < of->n; i++) {
-        sc_arena_release(&many.lines[i].arena);
-        free(many.lines[i].made);
+    for (int64_t i = 0; i < many.n_lines; i++) {
+        release_line(&many.lines[i]);
     }
+    of->n = many.n_read;
     free(many.lines);
     sc_schedule_free(many.schedule);
     return status == SC_OK ? SC_OK : sc_error_set(&failed);

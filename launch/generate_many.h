@@ -20,11 +20,12 @@ struct sc_many {
     struct sc_resume *resume;
     const struct sc_search *search; /* for what prompts leave open */
     int64_t usual_length;
-    int64_t n;
-    struct sc_prompt *prompts;
+    struct sc_prompts prompts; /* read as results are printed; closed by whoever has this */
     const int64_t *eos;
     int n_eos;
+    int n_slots; /* requests that run at once */
     /* set by sc_generate_many */
+    int64_t n; /* requests */
     int64_t n_failed, n_cancelled;
     int64_t n_prompt, n_made; /* tokens of all */
     int64_t ns; /* from the first to the last */
@@ -32,7 +33,8 @@ struct sc_many {
 };
 
 /* Prints a JSON object a line to stdout for each prompt: index, id, text, tokens, finish_reason (stop: the text ended;
- * length, context, cancelled, error), error, timings. A prompt that fails costs itself alone. When somebody asks to stop,
+ * length, context, cancelled, error), error, timings. Of the file no more is read than slots want, or a thousand lines whose
+ * results wait for one before them, so that memory does not grow with it. A prompt that fails costs itself alone. When somebody asks to stop,
  * what is under way ends there, and all is printed. Fails when stdout does, and when the job is lost. */
 enum sc_status sc_generate_many(struct sc_many *many);
 

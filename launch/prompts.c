@@ -4,10 +4,7 @@
 
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
-
-#define SC_PROMPTS_FILE ((size_t)1 << 30)
 
 enum kind { KIND_TEXT, KIND_INT, KIND_REAL, KIND_BOOL };
 
@@ -164,47 +161,48 @@ static bool is_blank(const char *text, size_t bytes)
     return n == bytes;
 }
 
-static int64_t count_lines(const char *text, size_t bytes)
+enum sc_status sc_prompts_open(const char *path, const struct sc_prompt_defaults *defaults, struct sc_prompts *prompts)
 {
-    int64_t n = 1;
-    for (size_t i = 0; i < bytes; i++) {
-        n += text[i] == '\n';
-    }
-    return n;
+    *prompts = (struct sc_prompts){.defaults = *defaults};
+    return sc_lines_open(path, SC_PROMPTS_LINE, &prompts->lines);
 }
 
-enum sc_status sc_prompts_read(const char *path, const struct sc_prompt_defaults *defaults, struct sc_arena *arena,
-    int64_t *n, struct sc_prompt **prompts)
+/* The next line that is not blank. */
+static enum sc_status find_line(struct sc_prompts *prompts, struct sc_line *line, bool *more)
 {
-    char *text;
-    size_t bytes;
-    SC_TRY(sc_file_read_text(path, SC_PROMPTS_FILE, arena, &text, &bytes));
-    *n = 0;
-    *prompts = sc_arena_array(arena, (size_t)count_lines(text, bytes), sizeof **prompts);
-    if (!*prompts) {
-        return SC_NO_MEMORY;
-    }
-    int64_t line = 0;
     static const char mark[] = "\xef\xbb\xbf"; /* a byte order mark, which some editors put before all */
-    const size_t n_mark = strncmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
-    for (const char *at = text + n_mark, *end = text + bytes; at < end; line++) {
-        const char *found = memchr(at, '\n', (size_t)(end - at));
-        const size_t length = (size_t)((found ? found : end) - at);
-        struct sc_prompt *prompt = &(*prompts)[*n];
-        if (!is_blank(at, length)) {
-            *prompt = (struct sc_prompt){.line = line + 1,
-                .n_predict = defaults->n_predict,
-                .sample = defaults->sample,
-                .key = (uint64_t)*n,
-                .ignore_eos = defaults->ignore_eos};
-            struct reader reader = {arena, prompt};
-            if (read_object(&reader, at, length) != SC_OK) {
-                (void)sc_fail_in("line %lld", (long long)prompt->line);
-                prompt->error = *sc_error_last();
-            }
-            ++*n;
+    const size_t n_mark = sizeof mark - 1;
+    do {
+        SC_TRY(sc_lines_next(&prompts->lines, line, more));
+        if (*more && prompts->n_lines++ == 0 && line->bytes >= n_mark && memcmp(line->text, mark, n_mark) == 0) {
+            line->text += n_mark;
+            line->bytes -= n_mark;
         }
-        at += length + 1;
+    } while (*more && line->bytes <= SC_PROMPTS_LINE && is_blank(line->text, line->bytes));
+    return SC_OK;
+}
+
+enum sc_status sc_prompts_next(struct sc_prompts *prompts, struct sc_arena *arena, struct sc_prompt *prompt, bool *more)
+{
+    struct sc_line line = {0};
+    SC_TRY(find_line(prompts, &line, more));
+    if (!*more) {
+        return SC_OK;
+    }
+    *prompt = (struct sc_prompt){.line = prompts->n_lines,
+        .n_predict = prompts->defaults.n_predict,
+        .sample = prompts->defaults.sample,
+        .key = (uint64_t)prompts->n++,
+        .ignore_eos = prompts->defaults.ignore_eos};
+    struct reader reader = {arena, prompt};
+    if (read_object(&reader, line.text, line.bytes) != SC_OK) {
+        (void)sc_fail_in("line %lld", (long long)prompt->line);
+        prompt->error = *sc_error_last();
     }
     return SC_OK;
+}
+
+void sc_prompts_close(struct sc_prompts *prompts)
+{
+    sc_lines_close(&prompts->lines);
 }

@@ -4,6 +4,7 @@
 #define SC_LAUNCH_PROMPTS_H
 
 #include "base/arena.h"
+#include "base/lines.h"
 #include "decode/sample.h"
 
 #define SC_PROMPTS_LINE ((size_t)4 << 20) /* most bytes of a line */
@@ -32,8 +33,21 @@ struct sc_prompt {
     struct sc_error error; /* code SC_OK: none. Else the line is no request, and this says why, with its number */
 };
 
-/* All lines of a file, in the arena. A bad line is a prompt with an error; fails only when the file cannot be read. */
-enum sc_status sc_prompts_read(const char *path, const struct sc_prompt_defaults *defaults, struct sc_arena *arena,
-    int64_t *n, struct sc_prompt **prompts);
+/* The file, of which a line is in memory: open ──► next ... ──► close. Zeros: none. */
+struct sc_prompts {
+    struct sc_prompt_defaults defaults;
+    struct sc_lines lines;
+    int64_t n_lines, n; /* read so far; of them prompts */
+};
+
+/* Fails when the file cannot be read. The path is borrowed. */
+enum sc_status sc_prompts_open(const char *path, const struct sc_prompt_defaults *defaults, struct sc_prompts *prompts);
+
+/* What the prompt points to is in the arena. A bad line is a prompt with an error; fails only when the file cannot be read
+ * on. *more: there was one. */
+enum sc_status sc_prompts_next(
+    struct sc_prompts *prompts, struct sc_arena *arena, struct sc_prompt *prompt, bool *more);
+
+void sc_prompts_close(struct sc_prompts *prompts); /* safe on zeros */
 
 #endif

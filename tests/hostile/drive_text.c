@@ -265,17 +265,19 @@ int sc_drive_requests(struct sc_draw *draw, const char *folder)
         "\n{\"audio\": \"f.wav\", \"max_tokens\": 3}\n{\"prompt\": \"caf\xc3\xa9\"}\n";
     static const struct sc_prompt_defaults defaults = {.n_predict = 9, .sample = {.top_p = 1, .penalty = 1}};
     struct sc_arena arena = {0};
-    struct sc_prompt *prompts;
+    struct sc_prompts prompts;
+    struct sc_prompt prompt;
     char path[128];
     size_t n = 0;
-    int64_t n_prompts = 0;
+    bool more = true;
     int reached = 0;
     snprintf(path, sizeof path, "%.80s/requests.jsonl", folder);
     unsigned char *bytes = damage_text(draw, seed, " \n,\"[]{}:", &n);
-    if (write_file(path, bytes, n) && sc_prompts_read(path, &defaults, &arena, &n_prompts, &prompts) == SC_OK) {
-        for (int64_t i = 0; i < n_prompts; i++) {
-            reached += prompts[i].error.code == SC_OK;
+    if (write_file(path, bytes, n) && sc_prompts_open(path, &defaults, &prompts) == SC_OK) {
+        while (sc_prompts_next(&prompts, &arena, &prompt, &more) == SC_OK && more) {
+            reached += prompt.error.code == SC_OK;
         }
+        sc_prompts_close(&prompts);
     }
     (void)unlink(path);
     free(bytes);

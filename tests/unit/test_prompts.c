@@ -9,15 +9,20 @@ static const struct sc_prompt_defaults defaults = {
 static struct sc_prompt *read_lines(struct sc_arena *arena, const char *text, size_t bytes, int64_t want)
 {
     char path[] = "/tmp/test_prompts_XXXXXX";
-    struct sc_prompt *prompts = NULL;
-    int64_t n = -1;
+    struct sc_prompt *read = sc_arena_array(arena, (size_t)want + 1, sizeof *read);
+    struct sc_prompts prompts;
+    bool more;
     const int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, text, bytes) == (ssize_t)bytes);
     assert_int_equal(close(fd), 0);
-    assert_ok(sc_prompts_read(path, &defaults, arena, &n, &prompts));
+    assert_ok(sc_prompts_open(path, &defaults, &prompts));
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(n, want);
-    return prompts;
+    for (int64_t i = 0; i <= want; i++) {
+        assert_ok(sc_prompts_next(&prompts, arena, &read[i], &more));
+        assert_int_equal(more, i < want);
+    }
+    sc_prompts_close(&prompts);
+    return read;
 }
 
 static void a_line_says_what_differs_from_the_options(void **state)
