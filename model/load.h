@@ -8,6 +8,7 @@
 #include "model/walk.h"
 
 #define SC_SMALL_WEIGHT_BYTES 65536
+#define SC_SMALL_TABLE_BYTES ((size_t)16 << 20) /* of a square of booleans: which of 4,096 positions see which */
 
 /* A part of a file that opening reads. */
 struct sc_part {

@@ -147,10 +147,17 @@ enum sc_status sc_load_tensor(
     return SC_OK;
 }
 
+/* Of positions by positions: which sees which. */
+static bool is_table(const struct sc_tensor *shape)
+{
+    return shape->type == SC_BOOL && shape->rank >= 2 && shape->dims[shape->rank - 1] == shape->dims[shape->rank - 2];
+}
+
 enum sc_status sc_load_small(struct sc_loader *loader, struct sc_weight *weight)
 {
     const size_t bytes = sc_weight_bytes(weight);
-    if (bytes > SC_SMALL_WEIGHT_BYTES || loader->small_bytes > MAX_SMALL_BYTES) {
+    const size_t most = is_table(&weight->shape) ? SC_SMALL_TABLE_BYTES : SC_SMALL_WEIGHT_BYTES;
+    if (bytes > most || loader->small_bytes > MAX_SMALL_BYTES) {
         return SC_OK;
     }
     struct sc_tensor tensor;

@@ -18,9 +18,10 @@ static void put_weight(struct bytes *graph, struct bytes *tensor)
     put_message(graph, 5, tensor);
 }
 
-static void put_external(struct bytes *graph, const char *name, int type, int64_t n, const char *offset)
+static void put_external(
+    struct bytes *graph, const char *name, int type, int rank, const int64_t *dims, const char *offset)
 {
-    struct bytes tensor = tensor_head(name, type, 1, &n);
+    struct bytes tensor = tensor_head(name, type, rank, dims);
     static const char *const keys[] = {"location", "offset"};
     const char *const values[] = {"w.bin", offset};
     for (int i = 0; i < 2; i++) {
@@ -63,8 +64,9 @@ static void write_model(void)
     put_text(&texts, 6, "one");
     put_text(&texts, 6, "two");
     put_weight(&graph, &texts);
-    put_external(&graph, "flags", SC_BOOL, N_FLAGS, "0");
-    put_external(&graph, "large", SC_F32, N_LARGE, "100000");
+    put_external(&graph, "flags", SC_BOOL, 1, &(const int64_t){N_FLAGS}, "0");
+    put_external(&graph, "large", SC_F32, 1, &(const int64_t){N_LARGE}, "100000");
+    put_external(&graph, "seen", SC_BOOL, 2, (const int64_t[]){300, 300}, "0");
     const struct bytes n = node("Identity", "small", "y");
     put_message(&graph, 1, &n);
     close_graph(&graph);
@@ -153,6 +155,7 @@ static void an_image_opens_as_the_file_does(void **state)
     }
 }
 
+/* A table of which of 300 positions see which comes with the image: passes read it. */
 static void only_large_weights_are_fetched(void **state)
 {
     (void)state;
@@ -161,9 +164,9 @@ static void only_large_weights_are_fetched(void **state)
     struct origin origin = {.model = model};
     const struct sc_weight_source source = {.fetch = fetch, .arg = &origin};
     remote->source = &source;
-    static const char *const names[] = {"small", "typed", "texts", "flags", "large"};
-    static const size_t most[] = {0, N_LARGE + 64, 0, N_FLAGS, 4 * N_LARGE}; /* typed: its message */
-    for (int w = 0; w < 5; w++) {
+    static const char *const names[] = {"small", "typed", "texts", "flags", "large", "seen"};
+    static const size_t most[] = {0, N_LARGE + 64, 0, N_FLAGS, 4 * N_LARGE, 0}; /* typed: its message */
+    for (int w = 0; w < 6; w++) {
         origin.n_bytes = 0;
         const int index = sc_graph_find(model->graph, names[w]);
         expect_same_weight(
