@@ -8,6 +8,7 @@ models/<family>_<exporter><opset>/ gets model.onnx and test_data_set_N/; models/
 mantissa in the file so that git can pack them; doc strings and metadata go.
 """
 import contextlib
+import os
 import pathlib
 import shutil
 import sys
@@ -26,7 +27,7 @@ sys.path.insert(0, str(HERE.parent))
 import references  # noqa: E402
 
 MODELS = HERE / "models"
-LIMIT = 300 << 10
+LIMIT = 400 << 10
 
 # (family, exporter, opset). `script` is torch.onnx.export(dynamo=False), `dynamo` the exporter on torch.export, which begins
 # at opset 18; `half` behind a name is the module in f16. TorchScript knows aten::triu (T5) and
@@ -219,6 +220,8 @@ def make_optimum(family, task, opset, name):
 
 
 def main():
+    if os.environ.get("PYTHONHASHSEED") != "0":  # Optimum names weights that it merges by the order of a set
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})
     warnings.filterwarnings("ignore")
     chosen = sys.argv[1:] or [""]
     jobs = [(f"{family}_{exporter}{opset}", make_torch, (family, exporter, opset))

@@ -10,10 +10,11 @@ static const struct room {
     const char *folder;
     int64_t positions;
 } rooms[] = {
-    {"/tests/exports/models/gpt2_optimum14", 160}, /* position_ids as they come */
-    {"/tests/exports/models/gpt_neo_optimum14", 160},
-    {"/tests/exports/models/opt_optimum17", 160}, /* 162 rows, of which the first 2 are no position's */
-    {"/tests/exports/models/bart_optimum17_decoder_with_past", 64}, /* 66 rows; positions from the length of a cache */
+    {"/tests/exports/models/gpt2_optimum14", 288}, /* position_ids as they come */
+    {"/tests/exports/models/gpt_neo_optimum14", 288},
+    {"/tests/exports/models/opt_optimum17", 288}, /* 290 rows, of which the first 2 are no position's */
+    {"/tests/exports/models/bart_optimum17_decoder_with_past",
+        288}, /* 290 rows; positions from the length of a cache */
     {"/tests/exports/models/llama_optimum16", 4096}, /* positions are computed: nothing tells */
     {"/tests/data/graphs/masks_table", 128},
 };
@@ -51,12 +52,12 @@ static void fewer_can_be_asked_for_and_more_can_not(void **state)
 {
     (void)state;
     struct decoder d;
-    int64_t fewer = 100, more = 161;
+    int64_t fewer = 100, more = 289;
     open_decoder(&d, "/tests/exports/models/opt_optimum17");
     assert_ok(sc_context_settle(d.model->graph, d.n, d.pairs, &fewer));
     assert_int_equal(fewer, 100);
     assert_int_equal(sc_context_settle(d.model->graph, d.n, d.pairs, &more), SC_BAD_USAGE);
-    assert_string_equal(sc_error_last()->text, "a context of 161 positions was asked for, the model has room for 160");
+    assert_string_equal(sc_error_last()->text, "a context of 289 positions was asked for, the model has room for 288");
     sc_model_close(d.model);
 }
 

@@ -127,7 +127,7 @@ static void attention_joins_keys_and_values_that_are_one_cache(void **state)
     sc_model_close(model);
 }
 
-/* A row of weights for each of 160 positions, looked up by position_ids. */
+/* A row of weights for each of 288 positions, looked up by position_ids. */
 static void a_table_of_learned_positions_bounds_the_context(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void a_table_of_learned_positions_bounds_the_context(void **state)
     int n;
     assert_ok(sc_decode_rewrite(model, NULL, &n, &pairs));
     assert_ok(sc_context_settle(model->graph, n, pairs, &context));
-    assert_int_equal(context, 160);
+    assert_int_equal(context, 288);
     sc_model_close(model);
 }
 

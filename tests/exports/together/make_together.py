@@ -25,13 +25,13 @@ PARTS = ["encoder", "decoder", "decoder_with_past"]
 FAMILIES = {  # files, what config.json says beside the start
     "t5": ("t5_optimum15", {"is_encoder_decoder": True, "decoder_start_token_id": 0, "eos_token_id": 1}),
     "bart": ("bart_optimum17", {"is_encoder_decoder": True, "decoder_start_token_id": 1, "eos_token_id": 1,
-                                "max_position_embeddings": 64, "forced_bos_token_id": 7}),
+                                "max_position_embeddings": 288, "forced_bos_token_id": 7}),
     "whisper": ("whisper_optimum14", {"is_encoder_decoder": True, "decoder_start_token_id": 2, "eos_token_id": 1,
-                                      "max_target_positions": 32}),
+                                      "max_target_positions": 288}),
 }
 SPEECH = {  # of Whisper's generation_config.json
     "decoder_start_token_id": 2, "eos_token_id": 1, "lang_to_id": {"<|en|>": 3, "<|fr|>": 4},
-    "task_to_id": {"transcribe": 5, "translate": 6}, "no_timestamps_token_id": 7, "suppress_tokens": [5, 6, 56, *range(77, 96)],
+    "task_to_id": {"transcribe": 5, "translate": 6}, "no_timestamps_token_id": 7, "suppress_tokens": [5, 6, 7, 9, 56, *range(77, 96)],
     "begin_suppress_tokens": [0, 1, 40], "forced_decoder_ids": [[1, None], [2, 5]], "is_multilingual": True,
 }
 EXTRACTOR = {"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": 16, "sampling_rate": 16000,
@@ -41,7 +41,7 @@ RULES = [  # of generation_config.json; the tokens that end a text are ones that
     {"max_length": 21, "eos_token_id": 1, "repetition_penalty": 1.75},
     {"max_length": 21, "eos_token_id": 1, "no_repeat_ngram_size": 2},
     {"max_length": 21, "eos_token_id": 1, "no_repeat_ngram_size": 1, "repetition_penalty": 1.25},
-    {"max_length": 21, "eos_token_id": [3, 9, 40, 58], "min_length": 9, "no_repeat_ngram_size": 3},
+    {"max_length": 21, "eos_token_id": [3, 44, 58, 82], "min_length": 9, "no_repeat_ngram_size": 3},
     {"max_length": 15, "eos_token_id": 3, "no_repeat_ngram_size": 2, "forced_eos_token_id": 3},
 ]
 
