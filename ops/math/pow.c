@@ -3,6 +3,7 @@
  * else to 64-bit integers, or to f64 for a real exponent. */
 #include <math.h>
 
+#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/math/one_way.h"

@@ -2,6 +2,7 @@
  * SwiGLU: a Sigmoid(alpha a) b for two tensors of one shape. With alpha 1, as models have it, by the vector kernel. */
 #include <math.h>
 
+#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"

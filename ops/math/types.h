@@ -11,8 +11,4 @@
 #define SC_ON_FLOATS(f) [SC_F32] = f##_F32, [SC_F64] = f##_F64
 #define SC_ON_NUMBERS(f) SC_ON_FLOATS(f), SC_ON_INTS(f)
 
-/* Costs of elementwise operators: an operation an element is the default; these take more. */
-void sc_cost_elementwise(const struct sc_infer *infer, double operations_each, struct sc_cost *cost);
-void sc_cost_transcendental(const struct sc_infer *infer, struct sc_cost *cost);
-
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/math/types.h"

@@ -3,6 +3,7 @@
  * the first operand of the next round, and 16-bit floats are rounded between rounds. */
 #include <stdio.h>
 
+#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/math/math.h"
 #include "ops/math/types.h"

@@ -2,6 +2,7 @@
  * GatherBlockQuantized: slices of a table that stays quantised along one axis, widened as they are picked. */
 #include <string.h>
 
+#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
@@ -248,6 +249,7 @@ const struct sc_op sc_ops_quant_gather_blocks[] = {
         .infer = infer_gather,
         .scratch = scratch_gather,
         .resolve = sc_resolve_by_infer,
-        .run = run_gather},
+        .run = run_gather,
+        .cost = sc_cost_picked},
     {.name = NULL},
 };

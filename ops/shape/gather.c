@@ -2,6 +2,7 @@
  * Gather picks whole slices along an axis, GatherElements single elements. */
 #include <string.h>
 
+#include "ops/cost.h"
 #include "ops/shape/shape.h"
 #include "tensor/convert.h"
 
@@ -227,12 +228,13 @@ static void run_gather_elements(const struct sc_call *call)
 #define GATHER(version)                                                                                                \
     {                                                                                                                  \
         .domain = "", .name = "Gather", .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_axis,  \
-        .infer = infer_gather, .resolve = resolve_indices, .run = run_gather                                           \
+        .infer = infer_gather, .resolve = resolve_indices, .run = run_gather, .cost = sc_cost_picked                   \
     }
 #define GATHER_ELEMENTS(version)                                                                                       \
     {                                                                                                                  \
         .domain = "", .name = "GatherElements", .since = (version), .flags = SC_OP_PURE, .strided = 1,                 \
-        .params = params_axis, .infer = infer_gather_elements, .resolve = resolve_indices, .run = run_gather_elements  \
+        .params = params_axis, .infer = infer_gather_elements, .resolve = resolve_indices, .run = run_gather_elements, \
+        .cost = sc_cost_picked                                                                                         \
     }
 
 const struct sc_op sc_ops_shape_gather[] = {

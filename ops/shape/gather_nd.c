@@ -2,6 +2,7 @@
  * GatherND and ScatterND: the last axis of the indices holds coordinates of slices of the data. */
 #include <string.h>
 
+#include "ops/cost.h"
 #include "ops/shape/scatter.h"
 #include "ops/shape/shape.h"
 
@@ -197,7 +198,7 @@ static void run_scatter(const struct sc_call *call)
 #define GATHER_ND(version)                                                                                             \
     {                                                                                                                  \
         .domain = "", .name = "GatherND", .since = (version), .flags = SC_OP_PURE, .params = params_nd,                \
-        .infer = infer_gather, .resolve = resolve_nd, .run = run_gather                                                \
+        .infer = infer_gather, .resolve = resolve_nd, .run = run_gather, .cost = sc_cost_picked                        \
     }
 #define SCATTER_ND(version)                                                                                            \
     {                                                                                                                  \

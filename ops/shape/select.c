@@ -2,6 +2,7 @@
  * NonZero and Compress: how much there is to copy depends on the data, so resolve counts first. */
 #include <string.h>
 
+#include "ops/cost.h"
 #include "ops/shape/element.h"
 #include "ops/shape/shape.h"
 
@@ -136,7 +137,7 @@ static void run_compress(const struct sc_call *call)
 #define COMPRESS(version)                                                                                              \
     {                                                                                                                  \
         .domain = "", .name = "Compress", .since = (version), .flags = SC_OP_PURE, .params = params_compress,          \
-        .infer = infer_compress, .resolve = resolve_compress, .run = run_compress                                      \
+        .infer = infer_compress, .resolve = resolve_compress, .run = run_compress, .cost = sc_cost_picked              \
     }
 
 const struct sc_op sc_ops_shape_select[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An elementwise operator reads its inputs and writes its outputs once; only its work per element differs. */
-#include "ops/math/types.h"
+ * Of facts whose dims are known. */
+#include "ops/cost.h"
 
 static double fact_bytes(const struct sc_fact *fact)
 {
@@ -28,4 +28,10 @@ void sc_cost_elementwise(const struct sc_infer *infer, double operations_each, s
 void sc_cost_transcendental(const struct sc_infer *infer, struct sc_cost *cost)
 {
     sc_cost_elementwise(infer, 20, cost); /* a polynomial of that many steps, as a rule */
+}
+
+void sc_cost_picked(const struct sc_infer *infer, struct sc_cost *cost)
+{
+    sc_cost_elementwise(infer, 1, cost);
+    cost->read_bytes += cost->written_bytes - fact_bytes(sc_infer_in(infer, 0));
 }
