@@ -13,16 +13,6 @@
 #include "decode/schedule.h"
 #include "ops/kernels/kernels.h"
 
-static int find_logits(const struct sc_graph *graph)
-{
-    for (int o = 0; o < graph->n_outputs; o++) {
-        if (strcmp(graph->values[graph->outputs[o]].name, "logits") == 0) {
-            return graph->outputs[o];
-        }
-    }
-    return -1;
-}
-
 /* The last token's row of logits [rows, n, vocabulary], for one of the rows. */
 static enum sc_status last_row(struct sc_decoder *decoder, const struct sc_tensor *logits, int r, const float **row)
 {
@@ -161,18 +151,7 @@ static enum sc_status check_bound(const struct sc_decoder *decoder)
     return SC_OK;
 }
 
-/* Some exporters fix the steps after the first to one token. */
-static bool takes_one_token(const struct sc_graph *graph)
-{
-    bool one = false;
-    for (int i = 0; i < graph->n_inputs; i++) {
-        const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
-        one |= strcmp(value->name, "input_ids") == 0 && value->fact.rank == 2 && value->fact.dims[1] == 1;
-    }
-    return one;
-}
-
-/* Planned for a step of decoding far into the context: that is where a decoder spends its time. */
+/* Planned for steps and chunks far into the context: that is where a decoder spends its time. */
 static int64_t expected_past(const struct sc_decoder_options *options)
 {
     const int64_t depth = options->depth < options->context ? options->depth : options->context;
@@ -184,7 +163,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     const struct sc_graph *graph = decoder->model->graph;
     SC_TRY(sc_decode_rewrite(decoder->model, NULL, &decoder->n_pairs, &decoder->pairs));
     SC_TRY(sc_pairs_set_formats(decoder->pairs, decoder->n_pairs, &decoder->options.formats));
-    decoder->logits = find_logits(graph);
+    decoder->logits = sc_decode_find_logits(graph);
     if (decoder->logits < 0) {
         return sc_fail(SC_UNSUPPORTED, "the model has no output 'logits': it does not generate text");
     }
@@ -196,7 +175,7 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     if (decoder->n_vocabulary <= 0) {
         return sc_fail(SC_UNSUPPORTED, "output 'logits' does not declare its vocabulary");
     }
-    decoder->options.chunk = takes_one_token(graph) ? 1 : decoder->options.chunk;
+    decoder->options.chunk = sc_feeds_take_one_token(graph) ? 1 : decoder->options.chunk;
     const bool asked = decoder->options.context > 0;
     int64_t *context = &decoder->options.context;
     SC_TRY(sc_context_settle(graph, decoder->n_pairs, decoder->pairs, context));
@@ -206,14 +185,16 @@ static enum sc_status prepare(struct sc_decoder *decoder)
     SC_TRY(sc_sampler_create(decoder->n_vocabulary, &decoder->sampler));
     decoder->row = calloc((size_t)decoder->n_vocabulary, sizeof *decoder->row);
     decoder->facts = calloc((size_t)graph->n_inputs + 1, sizeof *decoder->facts);
+    decoder->chunk_facts = calloc((size_t)graph->n_inputs + 1, sizeof *decoder->chunk_facts);
     decoder->results = calloc((size_t)graph->n_outputs + 1, sizeof *decoder->results);
-    if (!decoder->row || !decoder->facts || !decoder->results) {
+    if (!decoder->row || !decoder->facts || !decoder->chunk_facts || !decoder->results) {
         return sc_fail(SC_NO_MEMORY, "out of memory for logits of %lld", (long long)decoder->n_vocabulary);
     }
     const int64_t most = decoder->options.chunk > SC_WIRE_ROWS ? decoder->options.chunk : SC_WIRE_ROWS;
     SC_TRY(sc_feeds_create(graph, decoder->n_pairs, decoder->pairs, most, decoder->options.context, &decoder->feeds));
     SC_TRY(sc_source_feeds_create(graph, decoder->options.context, &decoder->source));
-    sc_feeds_facts(decoder->feeds, 1, expected_past(&decoder->options), decoder->facts);
+    decoder->has_chunks = sc_feeds_sizes(
+        decoder->feeds, decoder->options.chunk, expected_past(&decoder->options), decoder->facts, decoder->chunk_facts);
     return decoder->options.check ? decoder->options.check(decoder->options.check_arg, decoder) : SC_OK;
 }
 
@@ -235,6 +216,7 @@ enum sc_status sc_decoder_open(
         session.n_pairs = decoder->n_pairs;
         session.pairs = decoder->pairs;
         session.input_facts = decoder->facts;
+        session.chunk_facts = decoder->has_chunks ? decoder->chunk_facts : NULL;
         session.tail = tail;
         session.tail_arg = decoder;
         status = sc_session_open(world, model, &session, &decoder->session);
@@ -260,6 +242,7 @@ void sc_decoder_close(struct sc_decoder *decoder)
     free(decoder->row);
     free(decoder->suppressed);
     free(decoder->facts);
+    free(decoder->chunk_facts);
     free(decoder->results);
     free(decoder);
 }

@@ -23,7 +23,8 @@ struct sc_decoder {
     int64_t *suppressed; /* tokens that are never drawn, then those that are not drawn first; on every rank */
     int n_never, n_not_first;
     float *row; /* [n_vocabulary] */
-    struct sc_fact *facts; /* per graph input */
+    struct sc_fact *facts, *chunk_facts; /* per graph input: of a step; of a chunk of a prompt, where that is another */
+    bool has_chunks;
     const struct sc_value **results; /* per graph output */
     struct sc_schedule *schedule; /* of sc_decoder_generate; NULL until then */
 };

@@ -290,3 +290,23 @@ void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct
         }
     }
 }
+
+bool sc_feeds_sizes(
+    const struct sc_feeds *feeds, int64_t chunk, int64_t pos, struct sc_fact *step_facts, struct sc_fact *chunk_facts)
+{
+    const int64_t most = sc_feeds_take_one_token(feeds->graph) ? 1 : pos + 1;
+    const int64_t n = chunk < most ? chunk : most;
+    sc_feeds_facts(feeds, 1, pos, step_facts);
+    sc_feeds_facts(feeds, n, pos + 1 - n, chunk_facts);
+    return n > 1;
+}
+
+bool sc_feeds_take_one_token(const struct sc_graph *graph)
+{
+    bool one = false;
+    for (int i = 0; i < graph->n_inputs; i++) {
+        const struct sc_graph_value *value = &graph->values[graph->inputs[i]];
+        one |= strcmp(value->name, "input_ids") == 0 && value->fact.rank == 2 && value->fact.dims[1] == 1;
+    }
+    return one;
+}

@@ -34,4 +34,12 @@ const struct sc_value *const *sc_feeds_make(
  * graph input. */
 void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts);
 
+/* The same for both sizes of microbatch, with the last token at position pos: facts of a step, of a chunk of at most so
+ * many. false: chunks are steps. */
+bool sc_feeds_sizes(
+    const struct sc_feeds *feeds, int64_t chunk, int64_t pos, struct sc_fact *step_facts, struct sc_fact *chunk_facts);
+
+/* Some exporters fix the steps after the first to one token. */
+bool sc_feeds_take_one_token(const struct sc_graph *graph);
+
 #endif

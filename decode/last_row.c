@@ -122,6 +122,16 @@ static enum sc_status append_last(struct sc_edit *edit, const struct sc_node *pr
     return sc_edit_append(edit, &gather);
 }
 
+int sc_decode_find_logits(const struct sc_graph *graph)
+{
+    for (int o = 0; o < graph->n_outputs; o++) {
+        if (strcmp(graph->values[graph->outputs[o]].name, "logits") == 0) {
+            return graph->outputs[o];
+        }
+    }
+    return -1;
+}
+
 enum sc_status sc_decode_last_row(struct sc_model *model, int logits)
 {
     struct sc_graph *graph = model->graph;

@@ -7,6 +7,7 @@
 #include "decode/begin.h"
 #include "decode/context.h"
 #include "decode/feeds.h"
+#include "decode/last_row.h"
 #include "decode/pairs.h"
 #include "decode/rewrite.h"
 #include "decode/union.h"
@@ -32,9 +33,9 @@ struct sc_planner_run {
     const char *context_why;
 };
 
-/* Sizes to plan for: one step of decoding in the middle of the context for a decoder, declared dims and -d for the
- * others. */
-static enum sc_status input_facts(struct sc_planner_run *run, int64_t context, struct sc_fact **facts)
+/* Sizes to plan for: for a decoder a step and a chunk of a prompt in the middle of the context, declared dims and -d for
+ * the others. */
+static enum sc_status input_facts(struct sc_planner_run *run, struct sc_planning *planning)
 {
     const struct sc_options *options = run->app->options;
     const struct sc_graph *graph = run->model->graph;
@@ -43,12 +44,17 @@ static enum sc_status input_facts(struct sc_planner_run *run, int64_t context, s
     struct sc_dims dims;
     SC_TRY(sc_dims_init(run->model, &run->arena, &dims));
     SC_TRY(sc_dims_add_all(&dims, n_items, items));
-    *facts = dims.facts;
+    planning->input_facts = dims.facts;
+    const int64_t context = planning->context, chunk = sc_options_int(options, "ubatch");
     if (run->n_pairs > 0 && n_items == 0 &&
-        sc_feeds_create(graph, run->n_pairs, run->pairs, sc_options_int(options, "ubatch"), context, &run->feeds) ==
-            SC_OK) {
-        sc_feeds_facts(run->feeds, 1, context / 2, *facts);
-        return SC_OK;
+        sc_feeds_create(graph, run->n_pairs, run->pairs, chunk, context, &run->feeds) == SC_OK) {
+        struct sc_fact *facts = sc_arena_array(&run->arena, (size_t)graph->n_inputs + 1, sizeof *facts);
+        const int logits = sc_decode_find_logits(graph);
+        if (!facts) {
+            return SC_NO_MEMORY;
+        }
+        planning->chunk_facts = sc_feeds_sizes(run->feeds, chunk, context / 2, dims.facts, facts) ? facts : NULL;
+        return logits >= 0 ? sc_decode_last_row(run->model, logits) : SC_OK;
     }
     return sc_dims_fill(&dims, &run->arena, &run->open_dims);
 }
@@ -167,8 +173,9 @@ static enum sc_status plan(struct sc_planner_run *run)
         .random = sc_options_given(options, "random-plan"),
         .random_seed = (uint64_t)sc_options_int(options, "random-plan"),
         .n_slots = 1,
-        .context = sc_options_int(options, "ctx")};
-    struct sc_fact *inputs, *facts;
+        .context = sc_options_int(options, "ctx"),
+        .aim = (enum sc_plan_aim)sc_options_choice(options, "for")};
+    struct sc_fact *facts;
     bool *is_state;
     const char *table;
     SC_TRY(sc_union_open(NULL, sc_options_text(options, "model"), NULL, &run->model));
@@ -195,13 +202,15 @@ static enum sc_status plan(struct sc_planner_run *run)
         sc_sized_context_why(planning.context, sc_context_most(run->model->graph, run->n_pairs, run->pairs));
     SC_TRY(settle_usual(run, &planning.context));
     run->context = run->n_pairs > 0 && !sc_options_given(options, "ctx") ? planning.context : 0;
-    SC_TRY(input_facts(run, planning.context, &inputs));
+    SC_TRY(input_facts(run, &planning));
+    if (sc_options_given(options, "for") && !planning.chunk_facts) {
+        return sc_fail(SC_BAD_USAGE, "option '--for': '%s' has no prompts that go in chunks", run->model->path);
+    }
     SC_TRY(sc_kernels_best(&planning.kernels));
     SC_TRY(sc_planning_mark_states(run->model, run->n_pairs, run->pairs, &run->arena, &is_state));
     SC_TRY(sc_passes_run(run->model, planning.kernels));
     planning.n_pairs = run->n_pairs;
     planning.pairs = run->pairs;
-    planning.input_facts = inputs;
     if (sc_options_flag(options, "compare")) {
         return compare(run, &planning, is_state);
     }

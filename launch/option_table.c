@@ -199,6 +199,9 @@ static const struct sc_option_row options[] = {
     {"format", NULL, NULL, SC_OPTION_CHOICE, "npy|pb", NULL, 0, 0, BIT(RUN),
         "kind of those files; by default .npy, and .pb for strings, sequences and what else .npy cannot hold"},
     {"output", "o", NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN), "write the plan as JSON"},
+    {"for", NULL, NULL, SC_OPTION_CHOICE, "both|steps|prompts", "both", 0, 0, BIT(PLAN),
+        "what to cut a decoder for: a step and a chunk of a prompt in turn, or one of them, as for --decode-plan and "
+        "--prefill-plan"},
     {"compare", NULL, NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, BIT(PLAN),
         "a line for each number of stages up to -pp: the plan, its bound, and random plans beside it"},
     {"annotate", NULL, NULL, SC_OPTION_TEXT, "FILE", NULL, 0, 0, BIT(PLAN),

@@ -13,12 +13,11 @@ struct sc_compared {
 
 static struct sc_compared measure(const struct sc_plan *plan)
 {
-    struct sc_compared all = {.bound_seconds = plan->bound_seconds};
+    struct sc_compared all = {.slowest_seconds = sc_plan_slowest(plan), .bound_seconds = plan->bound_seconds};
     for (int s = 0; s < plan->n_stages; s++) {
         const struct sc_plan_stage *stage = &plan->stages[s];
         const int64_t bytes = stage->weight_bytes + stage->activation_bytes + stage->state_bytes;
-        all.slowest_seconds = stage->seconds > all.slowest_seconds ? stage->seconds : all.slowest_seconds;
-        all.sum_seconds += stage->seconds;
+        all.sum_seconds += sc_plan_load(plan, stage);
         all.largest_bytes = bytes > all.largest_bytes ? bytes : all.largest_bytes;
     }
     return all;

@@ -81,7 +81,8 @@ static void put_head(const struct sc_picture *picture)
         plan->n_stages == 1 ? "" : "s", plan->latency ? "latency" : "throughput");
     if (picture->slowest_seconds > 0) {
         char time[32], bound[32];
-        fprintf(out, "; slowest stage %s", sc_seconds_text(picture->slowest_seconds, time, sizeof time));
+        fprintf(out, "; slowest stage %s%s", sc_seconds_text(picture->slowest_seconds, time, sizeof time),
+            sc_plan_of_what(plan));
         if (plan->bound_seconds > 0) {
             const double gap = 100 * (picture->slowest_seconds / plan->bound_seconds - 1);
             fprintf(out, ", no plan can be under %s (gap %.1f %%)",
@@ -116,8 +117,9 @@ static void put_stage(const struct sc_picture *picture, int s)
 {
     const struct sc_plan_stage *stage = &picture->plan->stages[s];
     const int y = TOP + ROW * (s + 1);
-    const double share = picture->slowest_seconds > 0 ? stage->seconds / picture->slowest_seconds : 0;
-    char time[32], memory[32];
+    const double share =
+        picture->slowest_seconds > 0 ? sc_plan_load(picture->plan, stage) / picture->slowest_seconds : 0;
+    char time[64], memory[32];
     fprintf(picture->out,
         "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"48\" rx=\"6\" fill=\"#eef2f7\" stroke=\"#9fb0c3\"/>\n"
         "<text x=\"%d\" y=\"%d\">stage %d on rank %d</text>\n"
@@ -126,7 +128,7 @@ static void put_stage(const struct sc_picture *picture, int s)
     fprintf(picture->out,
         "<text x=\"%d\" y=\"%d\">%s, %.0f %%</text>\n"
         "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"9\" fill=\"#3b6fb5\"/>\n",
-        BAR_X, y + 6, sc_seconds_text(stage->seconds, time, sizeof time), 100 * share, BAR_X, y + 11, share * BAR_W);
+        BAR_X, y + 6, sc_stage_time_text(stage, time, sizeof time), 100 * share, BAR_X, y + 11, share * BAR_W);
     double x = put_part(picture, BAR_X, y + 38, stage->weight_bytes, "#4f9d69");
     x = put_part(picture, x, y + 38, stage->state_bytes, "#e0a63c");
     (void)put_part(picture, x, y + 38, stage->activation_bytes, "#b56576");
@@ -209,10 +211,10 @@ static void put_tables(const struct sc_picture *picture)
         out);
     for (int s = 0; s < picture->plan->n_stages; s++) {
         const struct sc_plan_stage *stage = &picture->plan->stages[s];
-        char time[32], text[4][32];
+        char time[64], text[4][32];
         fprintf(out,
             "<tr><td>%d</td><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n", s,
-            stage->ranks[0], stage->n_nodes, sc_seconds_text(stage->seconds, time, sizeof time),
+            stage->ranks[0], stage->n_nodes, sc_stage_time_text(stage, time, sizeof time),
             sc_bytes_text(stage->weight_bytes, text[0], sizeof text[0]),
             sc_bytes_text(stage->packed_bytes, text[1], sizeof text[1]),
             sc_bytes_text(stage->activation_bytes, text[2], sizeof text[2]),

@@ -43,11 +43,10 @@ enum sc_status sc_picture_init(const struct sc_plan *plan, const struct sc_model
     }
     picture->edges = edges;
     picture->edge_bytes = bytes;
+    picture->slowest_seconds = sc_plan_slowest(plan);
     for (int s = 0; s < plan->n_stages; s++) {
         const struct sc_plan_stage *stage = &plan->stages[s];
         const int64_t all = sc_picture_stage_bytes(stage);
-        picture->slowest_seconds =
-            stage->seconds > picture->slowest_seconds ? stage->seconds : picture->slowest_seconds;
         picture->largest_bytes = all > picture->largest_bytes ? all : picture->largest_bytes;
     }
     return SC_OK;
@@ -119,9 +118,9 @@ void sc_picture_dot(const struct sc_picture *picture)
         out);
     for (int s = 0; s < picture->plan->n_stages; s++) {
         const struct sc_plan_stage *stage = &picture->plan->stages[s];
-        char time[32], weights[32], state[32];
+        char time[64], weights[32], state[32];
         fprintf(out, "    s%d [label=\"stage %d, rank %d\\n%d nodes, %s\\nweights %s\\nstate %s\"];\n", s, s,
-            stage->ranks[0], stage->n_nodes, sc_seconds_text(stage->seconds, time, sizeof time),
+            stage->ranks[0], stage->n_nodes, sc_stage_time_text(stage, time, sizeof time),
             sc_bytes_text(stage->weight_bytes, weights, sizeof weights),
             sc_bytes_text(stage->state_bytes, state, sizeof state));
     }

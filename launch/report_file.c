@@ -126,20 +126,21 @@ static enum sc_status add_plan(
     struct sc_json *document, const char *name, const struct sc_plan *plan, const struct sc_stage_report *measured)
 {
     struct sc_json *at, *stages, *stage;
-    double slowest = 0;
     SC_TRY(sc_json_add(document, name, false, &at));
     SC_TRY(sc_json_add_text(at, "objective", plan->latency ? "latency" : "throughput"));
     SC_TRY(sc_json_add(at, "stages", true, &stages));
     for (int s = 0; s < plan->n_stages; s++) {
-        slowest = plan->stages[s].seconds > slowest ? plan->stages[s].seconds : slowest;
         SC_TRY(sc_json_add(stages, NULL, false, &stage));
         SC_TRY(sc_json_add_int(stage, "rank", plan->stages[s].ranks[0]));
         SC_TRY(sc_json_add_int(stage, "nodes", plan->stages[s].n_nodes));
         SC_TRY(sc_json_add_real(stage, "predicted_seconds", plan->stages[s].seconds));
+        if (plan->stages[s].chunk_seconds > 0) {
+            SC_TRY(sc_json_add_real(stage, "predicted_chunk_seconds", plan->stages[s].chunk_seconds));
+        }
         SC_TRY(add_measured(stage, &measured[s]));
         SC_TRY(add_planned_bytes(stage, &plan->stages[s]));
     }
-    SC_TRY(sc_json_add_real(at, "slowest_seconds", slowest));
+    SC_TRY(sc_json_add_real(at, "slowest_seconds", sc_plan_slowest(plan)));
     if (plan->bound_seconds > 0) {
         SC_TRY(sc_json_add_real(at, "bound_seconds", plan->bound_seconds));
     }

@@ -239,6 +239,8 @@ struct building {
     const struct sc_cost_options *options;
     struct sc_arena *arena;
     int n;
+    int n_sizes; /* of microbatches that count, each once */
+    struct sc_fact *sizes[2]; /* closed facts at each */
     int *number; /* per graph node: its problem node, -1: dead */
     int n_edges, n_uses; /* counted first, filled then */
     struct sc_cut_edge *edges;
@@ -281,28 +283,48 @@ static enum sc_status add_all_reads(struct building *b)
     return status;
 }
 
-static enum sc_status build_nodes(
-    struct building *b, const struct sc_fact *facts, struct sc_cut_node *nodes, const int *node_of)
+/* Adds what a node costs in a microbatch of one size. */
+static enum sc_status add_size(const struct building *b, const struct sc_fact *facts, int node, struct sc_cut_node *to)
+{
+    const struct sc_cost_options *options = b->options;
+    struct sc_node_cost cost = {0};
+    SC_TRY(sc_node_cost(b->graph, &b->graph->nodes[node], facts, &options->rates, NULL, &cost));
+    const double often = options->often ? options->often[node] : 1;
+    const double spared = options->spared_bytes ? options->spared_bytes[node] : 0;
+    to->seconds += often * seconds_of(&options->rates, cost.operations, cost.moved_bytes - spared);
+    to->output_bytes += (int64_t)((double)cost.output_bytes * often);
+    to->memory_bytes = cost.body_weight_bytes + (options->state_bytes ? options->state_bytes[node] : 0);
+    return SC_OK;
+}
+
+static enum sc_status build_nodes(struct building *b, struct sc_cut_node *nodes, const int *node_of)
 {
     for (int i = 0; i < b->n; i++) {
-        struct sc_node_cost cost = {0};
-        SC_TRY(sc_node_cost(b->graph, &b->graph->nodes[node_of[i]], facts, &b->options->rates, NULL, &cost));
-        const int64_t state = b->options->state_bytes ? b->options->state_bytes[node_of[i]] : 0;
-        const double often = b->options->often ? b->options->often[node_of[i]] : 1;
-        const double spared = b->options->spared_bytes ? b->options->spared_bytes[node_of[i]] : 0;
-        const double seconds = seconds_of(&b->options->rates, cost.operations, cost.moved_bytes - spared);
-        const int64_t output_bytes = (int64_t)((double)cost.output_bytes * often);
-        nodes[i] = (struct sc_cut_node){seconds * often, cost.body_weight_bytes + state, output_bytes, -1};
+        nodes[i] = (struct sc_cut_node){0};
+        for (int s = 0; s < b->n_sizes; s++) {
+            SC_TRY(add_size(b, b->sizes[s], node_of[i], &nodes[i]));
+        }
     }
     return join_nodes(b->graph, b->options->groups, b->n, node_of, b->arena, nodes);
+}
+
+static enum sc_status close_sizes(struct building *b, const struct sc_fact *facts)
+{
+    const struct sc_fact *chunk = b->options->chunk_facts;
+    if (!chunk || b->options->aim != SC_PLAN_FOR_PROMPTS) {
+        SC_TRY(sc_facts_closed(b->graph, facts, b->arena, &b->sizes[b->n_sizes++]));
+    }
+    if (chunk && b->options->aim != SC_PLAN_FOR_STEPS) {
+        SC_TRY(sc_facts_closed(b->graph, chunk, b->arena, &b->sizes[b->n_sizes++]));
+    }
+    return SC_OK;
 }
 
 enum sc_status sc_cost_problem(const struct sc_graph *graph, const struct sc_fact *facts,
     const struct sc_cost_options *options, struct sc_arena *arena, struct sc_cut_problem *problem, int **node_of)
 {
     struct building b = {.graph = graph, .options = options, .arena = arena};
-    struct sc_fact *closed = NULL;
-    SC_TRY(sc_facts_closed(graph, facts, arena, &closed));
+    SC_TRY(close_sizes(&b, facts));
     b.number = sc_arena_array(arena, (size_t)graph->n_nodes, sizeof *b.number);
     int *nodes_of = sc_arena_array(arena, (size_t)graph->n_nodes, sizeof *nodes_of);
     struct sc_cut_node *nodes = sc_arena_array(arena, (size_t)graph->n_nodes, sizeof *nodes);
@@ -318,7 +340,7 @@ enum sc_status sc_cost_problem(const struct sc_graph *graph, const struct sc_fac
     for (int w = 0; w < graph->n_weights; w++) {
         weight_bytes[w] = (int64_t)sc_weight_bytes(&graph->weights[w]);
     }
-    SC_TRY(build_nodes(&b, closed, nodes, nodes_of));
+    SC_TRY(build_nodes(&b, nodes, nodes_of));
     SC_TRY(add_all_reads(&b));
     b.edges = sc_arena_array(arena, (size_t)b.n_edges, sizeof *b.edges);
     b.uses = sc_arena_array(arena, (size_t)b.n_uses, sizeof *b.uses);
@@ -331,7 +353,7 @@ enum sc_status sc_cost_problem(const struct sc_graph *graph, const struct sc_fac
         .nodes = nodes,
         .edges = b.edges,
         .link_bytes_per_second = options->rates.link_bytes_per_second,
-        .link_seconds = options->rates.link_seconds,
+        .link_seconds = b.n_sizes * options->rates.link_seconds,
         .n_weights = graph->n_weights,
         .n_uses = b.n_uses,
         .weight_bytes = weight_bytes,

@@ -5,6 +5,7 @@
 
 #include "ops/op.h"
 #include "partitioner/cut.h"
+#include "partitioner/plan.h"
 
 /* How fast a rank and the links between ranks are. */
 struct sc_rates {
@@ -46,10 +47,15 @@ struct sc_cost_options {
     const double *spared_bytes; /* per node of the graph: moved bytes that are none, as caches hold fewer; NULL: none */
     const double *often; /* per node of the graph: how many times it runs a microbatch; NULL: once */
     const bool *is_state; /* per value: kept by its stage, no activation; NULL: none */
+    const struct sc_fact
+        *chunk_facts; /* per value: for a chunk of a prompt, where those of a step are given beside these
+                                          options; NULL: all microbatches are alike */
+    enum sc_plan_aim aim;
 };
 
 /* The live nodes of a graph, with the edges between them and weights that each stage keeps once (exactly). Nodes with
- * the same last origin are grouped, since a plan speaks of those. Stages and limits are left to the caller.
+ * the same last origin are grouped, since a plan speaks of those. Where chunks differ from steps a node costs what
+ * the aim asks for: one, or the sum of both. Stages and limits are left to the caller.
  * problem and node_of (per problem node: its index in the graph) are in the arena. */
 enum sc_status sc_cost_problem(const struct sc_graph *graph, const struct sc_fact *facts,
     const struct sc_cost_options *options, struct sc_arena *arena, struct sc_cut_problem *problem, int **node_of);

@@ -165,7 +165,7 @@ static enum sc_status place_stages(struct partition *p)
     }
     for (int k = 0; k < n; k++) {
         const struct sc_plan_stage *stage = &plan->stages[k];
-        nodes[k] = (struct sc_cut_node){stage->seconds, stage->weight_bytes + stage->state_bytes, 0, -1};
+        nodes[k] = (struct sc_cut_node){sc_plan_load(plan, stage), stage->weight_bytes + stage->state_bytes, 0, -1};
         edges[k] = (struct sc_cut_edge){k, k + 1};
     }
     for (int r = 0; r < p->options->n_ranks; r++) {
@@ -209,6 +209,7 @@ static enum sc_status partition(struct partition *p)
     }
     SC_TRY(make_stages(plan, result.n_stages));
     plan->latency = options->latency;
+    plan->aim = options->costs.chunk_facts ? options->costs.aim : SC_PLAN_FOR_BOTH;
     plan->bound_seconds = result.bound_seconds;
     place_nodes(p);
     SC_TRY(sc_plan_order(plan, p->graph, "the plan"));

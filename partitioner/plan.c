@@ -24,6 +24,28 @@ int sc_plan_stage_of(const struct sc_plan *plan, const struct sc_node *node)
     return origin >= 0 && origin < plan->n_nodes ? plan->stage_of[origin] : -1;
 }
 
+double sc_plan_load(const struct sc_plan *plan, const struct sc_plan_stage *stage)
+{
+    switch (plan->aim) {
+    case SC_PLAN_FOR_STEPS:
+        return stage->seconds;
+    case SC_PLAN_FOR_PROMPTS:
+        return stage->chunk_seconds;
+    default:
+        return stage->seconds + stage->chunk_seconds;
+    }
+}
+
+double sc_plan_slowest(const struct sc_plan *plan)
+{
+    double most = 0;
+    for (int k = 0; k < plan->n_stages; k++) {
+        const double load = sc_plan_load(plan, &plan->stages[k]);
+        most = load > most ? load : most;
+    }
+    return most;
+}
+
 struct ordering {
     const struct sc_plan *plan;
     const struct sc_graph *graph;

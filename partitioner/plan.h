@@ -8,9 +8,17 @@
 struct sc_plan_stage {
     int n_ranks;
     int *ranks; /* today one: replication comes with more */
-    double seconds; /* predicted busy time a microbatch */
+    double seconds; /* predicted busy time a microbatch; a decoder's: a step */
+    double chunk_seconds; /* and for a chunk of a prompt; 0: not known, or no decoder */
     int64_t weight_bytes, packed_bytes, activation_bytes, state_bytes;
     int n_nodes;
+};
+
+/* What a decoder's plan is made for; any other model's is for its microbatches, which are all alike. */
+enum sc_plan_aim {
+    SC_PLAN_FOR_BOTH, /* a step and a chunk of a prompt in turn, as when texts come and go */
+    SC_PLAN_FOR_STEPS,
+    SC_PLAN_FOR_PROMPTS
 };
 
 /* Stages are numbered in a topological order of the quotient graph. Everything is in `arena`. */
@@ -22,7 +30,8 @@ struct sc_plan {
     int n_nodes; /* nodes of the file's main graph */
     int *stage_of; /* by file node; -1: removed by a pass before the cut */
     bool latency; /* made to minimise the sum of the stages instead of the slowest */
-    double bound_seconds; /* no plan of this model with as many stages has a faster slowest stage; 0: not known */
+    enum sc_plan_aim aim;
+    double bound_seconds; /* no plan of this model with as many stages has a slowest stage of less load; 0: not known */
     const char *note; /* why fewer stages than ranks, or NULL */
 };
 
@@ -30,6 +39,10 @@ void sc_plan_free(struct sc_plan *plan); /* safe on NULL */
 
 /* The stage of a node after passes: that of its last origin. -1 for nodes without one. */
 int sc_plan_stage_of(const struct sc_plan *plan, const struct sc_node *node);
+
+/* A stage's busy time by what the plan is made for: a step, a chunk, or both; and that of the slowest. */
+double sc_plan_load(const struct sc_plan *plan, const struct sc_plan_stage *stage);
+double sc_plan_slowest(const struct sc_plan *plan);
 
 /* Renumbers the stages in a topological order of their quotient graph, the present order where it is one.
  * Fails with SC_BAD_INPUT, naming the values of a cycle, when there is no such order, and naming the node when a live
@@ -42,7 +55,8 @@ enum sc_status sc_plan_order(struct sc_plan *plan, const struct sc_graph *graph,
  * orderable (those of a file may stand in any order), and the fingerprint when there is one; SC_BAD_INPUT names the
  * plan file, stage and value. The text is free()d by the caller.
  *   {"format": 1, "model": "0123456789abcdef", "objective": "throughput", "bound_ms": 1.5, "stages": [
- *       {"ranks": [0], "ms": 1.6, "weight_bytes": 4096, "nodes": ["first..last", "single", ...]}, ...]} */
+ *       {"ranks": [0], "ms": 1.6, "weight_bytes": 4096, "nodes": ["first..last", "single", ...]}, ...]}
+ * A decoder's has "chunk_ms" beside "ms", and "for": "steps" or "prompts" when it is made for these alone. */
 enum sc_status sc_plan_write(const struct sc_plan *plan, const struct sc_model *model, char **text);
 enum sc_status sc_plan_read(const char *path, const struct sc_model *model, struct sc_plan **plan);
 

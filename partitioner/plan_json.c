@@ -41,7 +41,8 @@ static enum sc_status check_key(const struct reading *r, const char *key, const 
 
 static enum sc_status check_root_key(void *arg, const char *key, size_t key_bytes, const struct sc_json *value)
 {
-    static const char *const known[] = {"format", "model", "objective", "bound_ms", "note", "stages", "removed", NULL};
+    static const char *const known[] = {
+        "format", "model", "objective", "for", "bound_ms", "note", "stages", "removed", NULL};
     (void)key_bytes;
     (void)value;
     return check_key(arg, key, known);
@@ -50,7 +51,7 @@ static enum sc_status check_root_key(void *arg, const char *key, size_t key_byte
 static enum sc_status check_stage_key(void *arg, const char *key, size_t key_bytes, const struct sc_json *value)
 {
     static const char *const known[] = {
-        "ranks", "ms", "weight_bytes", "packed_bytes", "activation_bytes", "state_bytes", "nodes", NULL};
+        "ranks", "ms", "chunk_ms", "weight_bytes", "packed_bytes", "activation_bytes", "state_bytes", "nodes", NULL};
     (void)key_bytes;
     (void)value;
     return check_key(arg, key, known);
@@ -164,6 +165,7 @@ static enum sc_status read_stage(struct reading *r, const struct sc_json *object
     SC_TRY(sc_json_each(object, check_stage_key, r));
     SC_TRY(read_ranks(r, object, stage));
     SC_TRY(read_ms(r, object, "ms", &stage->seconds));
+    SC_TRY(read_ms(r, object, "chunk_ms", &stage->chunk_seconds));
     SC_TRY(read_bytes(r, object, "weight_bytes", &stage->weight_bytes));
     SC_TRY(read_bytes(r, object, "packed_bytes", &stage->packed_bytes));
     SC_TRY(read_bytes(r, object, "activation_bytes", &stage->activation_bytes));
@@ -196,6 +198,19 @@ static enum sc_status read_fingerprint(struct reading *r, const struct sc_json *
     return SC_OK;
 }
 
+static enum sc_status read_aim(struct reading *r, const struct sc_json *root)
+{
+    const struct sc_json *aim = sc_json_get(root, "for");
+    const char *text = aim ? sc_json_text(aim, NULL) : "both";
+    if (!text || (strcmp(text, "both") && strcmp(text, "steps") && strcmp(text, "prompts"))) {
+        return bad(r, "'for' is none of \"both\", \"steps\" and \"prompts\"");
+    }
+    r->plan->aim = !strcmp(text, "both") ? SC_PLAN_FOR_BOTH
+        : !strcmp(text, "steps")         ? SC_PLAN_FOR_STEPS
+                                         : SC_PLAN_FOR_PROMPTS;
+    return SC_OK;
+}
+
 static enum sc_status read_head(struct reading *r, const struct sc_json *root)
 {
     if (!sc_json_is_object(root)) {
@@ -214,6 +229,7 @@ static enum sc_status read_head(struct reading *r, const struct sc_json *root)
         return bad(r, "'objective' is neither \"throughput\" nor \"latency\"");
     }
     r->plan->latency = !strcmp(text, "latency");
+    SC_TRY(read_aim(r, root));
     SC_TRY(read_ms(r, root, "bound_ms", &r->plan->bound_seconds));
     size_t note_bytes = 0;
     const char *note = sc_json_text(sc_json_get(root, "note"), &note_bytes);

@@ -6,9 +6,9 @@
 
 #include "partitioner/plan.h"
 
-static const int64_t magic = 0x316e616c7063730a; /* "\nscplan1" */
+static const int64_t magic = 0x326e616c7063730a; /* "\nscplan2" */
 
-enum { N_HEAD = 7, N_STAGE = 8 }; /* words */
+enum { N_HEAD = 8, N_STAGE = 9 }; /* words */
 
 static int64_t bits_of(double x)
 {
@@ -38,6 +38,7 @@ enum sc_status sc_plan_pack(const struct sc_plan *plan, void **bytes, size_t *n_
     *to++ = plan->n_stages;
     *to++ = plan->n_nodes;
     *to++ = plan->latency;
+    *to++ = plan->aim;
     *to++ = bits_of(plan->bound_seconds);
     *to++ = plan->note ? (int64_t)note_bytes : -1;
     for (int k = 0; k < plan->n_stages; k++) {
@@ -45,6 +46,7 @@ enum sc_status sc_plan_pack(const struct sc_plan *plan, void **bytes, size_t *n_
         *to++ = stage->n_ranks;
         *to++ = stage->ranks[0];
         *to++ = bits_of(stage->seconds);
+        *to++ = bits_of(stage->chunk_seconds);
         *to++ = stage->weight_bytes;
         *to++ = stage->packed_bytes;
         *to++ = stage->activation_bytes;
@@ -87,6 +89,7 @@ static bool unpack_stage(struct packed *packed, struct sc_plan_stage *stage)
 {
     const int64_t n_ranks = next_word(packed), rank = next_word(packed);
     stage->seconds = real_of(next_word(packed));
+    stage->chunk_seconds = real_of(next_word(packed));
     stage->weight_bytes = next_word(packed);
     stage->packed_bytes = next_word(packed);
     stage->activation_bytes = next_word(packed);
@@ -94,8 +97,9 @@ static bool unpack_stage(struct packed *packed, struct sc_plan_stage *stage)
     const int64_t n_nodes = next_word(packed);
     stage->n_ranks = 1;
     stage->ranks[0] = (int)rank;
-    return n_ranks == 1 && rank >= 0 && rank <= INT32_MAX && is_seconds(stage->seconds) && stage->weight_bytes >= 0 &&
-        stage->packed_bytes >= 0 && stage->activation_bytes >= 0 && stage->state_bytes >= 0 && n_nodes >= 0;
+    return n_ranks == 1 && rank >= 0 && rank <= INT32_MAX && is_seconds(stage->seconds) &&
+        is_seconds(stage->chunk_seconds) && stage->weight_bytes >= 0 && stage->packed_bytes >= 0 &&
+        stage->activation_bytes >= 0 && stage->state_bytes >= 0 && n_nodes >= 0;
 }
 
 static bool unpack_nodes(struct packed *packed, struct sc_plan *plan)
@@ -125,13 +129,16 @@ static enum sc_status unpack(struct packed *packed, const struct sc_model *model
     plan->fingerprint = (uint64_t)next_word(packed);
     const int64_t n_stages = next_word(packed), n_nodes = next_word(packed);
     plan->latency = next_word(packed) != 0;
+    const int64_t aim = next_word(packed);
     plan->bound_seconds = real_of(next_word(packed));
     const int64_t note_bytes = next_word(packed);
     const size_t n_words = packed->bytes / sizeof(int64_t);
     if (word != magic || n_nodes != model->n_units || n_stages < 1 || (n_stages > n_nodes && n_stages > 1) ||
-        n_words < N_STAGE * (size_t)n_stages + (size_t)n_nodes || !is_seconds(plan->bound_seconds)) {
+        n_words < N_STAGE * (size_t)n_stages + (size_t)n_nodes || !is_seconds(plan->bound_seconds) ||
+        aim < SC_PLAN_FOR_BOTH || aim > SC_PLAN_FOR_PROMPTS) {
         return sc_fail(SC_BAD_INPUT, "%s is damaged, or for another model", what);
     }
+    plan->aim = (enum sc_plan_aim)aim;
     plan->n_stages = (int)n_stages;
     plan->n_nodes = (int)n_nodes;
     plan->stages = sc_arena_array(&plan->arena, (size_t)n_stages, sizeof *plan->stages);

@@ -61,6 +61,9 @@ static enum sc_status add_stage(
         SC_TRY(sc_json_add_int(ranks, NULL, stage->ranks[r]));
     }
     SC_TRY(sc_json_add_real(*object, "ms", rounded(stage->seconds * 1e3)));
+    if (stage->chunk_seconds > 0) {
+        SC_TRY(sc_json_add_real(*object, "chunk_ms", rounded(stage->chunk_seconds * 1e3)));
+    }
     SC_TRY(sc_json_add_int(*object, "weight_bytes", stage->weight_bytes));
     SC_TRY(sc_json_add_int(*object, "packed_bytes", stage->packed_bytes));
     SC_TRY(sc_json_add_int(*object, "activation_bytes", stage->activation_bytes));
@@ -106,6 +109,9 @@ static enum sc_status add_plan(const struct sc_plan *plan, struct sc_plan_names 
         SC_TRY(sc_json_add_text(root, "model", hex));
     }
     SC_TRY(sc_json_add_text(root, "objective", plan->latency ? "latency" : "throughput"));
+    if (plan->aim != SC_PLAN_FOR_BOTH) {
+        SC_TRY(sc_json_add_text(root, "for", plan->aim == SC_PLAN_FOR_STEPS ? "steps" : "prompts"));
+    }
     SC_TRY(sc_json_add_real(root, "bound_ms", rounded(plan->bound_seconds * 1e3)));
     if (plan->note) {
         SC_TRY(sc_json_add_text(root, "note", plan->note));

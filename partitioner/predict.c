@@ -140,27 +140,40 @@ static enum sc_status predict_bytes(struct prediction *p)
     return SC_OK;
 }
 
-static enum sc_status predict_seconds(struct prediction *p)
+/* busy[stage] of microbatches of one size. */
+static enum sc_status measure_size(struct prediction *p, const struct sc_fact *facts, double *busy)
 {
     struct sc_cut_problem problem = {0};
+    struct sc_cost_options costs = *p->costs;
     int *node_of = NULL;
     const int n_stages = p->plan->n_stages;
-    SC_TRY(sc_cost_problem(p->graph, p->facts, p->costs, p->arena, &problem, &node_of));
+    costs.chunk_facts = NULL;
+    SC_TRY(sc_cost_problem(p->graph, facts, &costs, p->arena, &problem, &node_of));
     int *stage_of = sc_arena_array(p->arena, (size_t)problem.n_nodes, sizeof *stage_of);
-    double *busy = sc_arena_array(p->arena, (size_t)n_stages, sizeof *busy);
     int64_t *memory = sc_arena_array(p->arena, (size_t)n_stages, sizeof *memory);
-    if (!stage_of || !busy || !memory) {
+    if (!stage_of || !memory) {
         return SC_NO_MEMORY;
     }
     for (int i = 0; i < problem.n_nodes; i++) {
         stage_of[i] = sc_plan_stage_of(p->plan, &p->graph->nodes[node_of[i]]);
     }
     problem.n_stages = n_stages;
-    if (problem.n_nodes > 0) {
-        SC_TRY(sc_cut_measure(&problem, stage_of, busy, memory));
+    return problem.n_nodes > 0 ? sc_cut_measure(&problem, stage_of, busy, memory) : SC_OK;
+}
+
+static enum sc_status predict_seconds(struct prediction *p)
+{
+    const size_t n_stages = (size_t)p->plan->n_stages;
+    double *step = sc_arena_array(p->arena, n_stages, sizeof *step);
+    double *chunk = sc_arena_array(p->arena, n_stages, sizeof *chunk);
+    if (!step || !chunk) {
+        return SC_NO_MEMORY;
     }
-    for (int k = 0; k < n_stages; k++) {
-        p->plan->stages[k].seconds = busy[k];
+    SC_TRY(measure_size(p, p->facts, step));
+    SC_TRY(p->costs->chunk_facts ? measure_size(p, p->costs->chunk_facts, chunk) : SC_OK);
+    for (size_t k = 0; k < n_stages; k++) {
+        p->plan->stages[k].seconds = step[k];
+        p->plan->stages[k].chunk_seconds = chunk[k];
     }
     return SC_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "partitioner/cost.h"
 
-enum { BAR = 16, NAMES = 3, NAMES_WIDTH = 48 };
+enum { BAR = 16, SHORT_BAR = 10, NAMES = 3, NAMES_WIDTH = 48 };
 
 char *sc_bytes_text(int64_t n_bytes, char *buffer, size_t buffer_bytes)
 {
@@ -38,6 +38,19 @@ char *sc_seconds_text(double seconds, char *buffer, size_t buffer_bytes)
     return buffer;
 }
 
+char *sc_stage_time_text(const struct sc_plan_stage *stage, char *buffer, size_t buffer_bytes)
+{
+    char step[24], chunk[24];
+    sc_seconds_text(stage->seconds, step, sizeof step);
+    sc_seconds_text(stage->chunk_seconds, chunk, sizeof chunk);
+    if (stage->chunk_seconds > 0) {
+        snprintf(buffer, buffer_bytes, "%s a step, %s a chunk", step, chunk);
+    } else {
+        snprintf(buffer, buffer_bytes, "%s", step);
+    }
+    return buffer;
+}
+
 struct report {
     const struct sc_plan *plan;
     const struct sc_model *model;
@@ -48,13 +61,25 @@ struct report {
     FILE *out;
 };
 
-static double slowest(const struct sc_plan *plan)
+/* A plan of a decoder tells steps from chunks. */
+static bool has_chunks(const struct sc_plan *plan)
 {
-    double most = 0;
-    for (int k = 0; k < plan->n_stages; k++) {
-        most = plan->stages[k].seconds > most ? plan->stages[k].seconds : most;
+    return plan->n_stages > 0 && plan->stages[0].chunk_seconds > 0;
+}
+
+const char *sc_plan_of_what(const struct sc_plan *plan)
+{
+    static const char *const texts[] = {" for a step and a chunk", " for a step", " for a chunk"};
+    return has_chunks(plan) ? texts[plan->aim] : "";
+}
+
+static void write_times(const struct report *r, const struct sc_plan_stage *stage)
+{
+    char time[24];
+    fprintf(r->out, " %9s", sc_seconds_text(stage->seconds, time, sizeof time));
+    if (has_chunks(r->plan)) {
+        fprintf(r->out, " %9s", sc_seconds_text(stage->chunk_seconds, time, sizeof time));
     }
-    return most;
 }
 
 static int64_t value_bytes(const struct report *r, int value)
@@ -71,15 +96,17 @@ static void write_head(const struct report *r)
     const struct sc_plan *plan = r->plan;
     fprintf(r->out, "%s: %d nodes in %d stage%s, for %s\n\n", r->model->path ? r->model->path : "model", plan->n_nodes,
         plan->n_stages, plan->n_stages == 1 ? "" : "s", plan->latency ? "latency" : "throughput");
-    fprintf(r->out, "%5s %5s %6s %10s %10s %10s %10s %9s\n", "stage", "rank", "nodes", "weights", "packed", "activat.",
-        "state", "time");
+    fprintf(r->out, "%5s %5s %6s %10s %10s %10s %10s %9s", "stage", "rank", "nodes", "weights", "packed", "activat.",
+        "state", has_chunks(plan) ? "a step" : "time");
+    fputs(has_chunks(plan) ? "   a chunk\n" : "\n", r->out);
 }
 
 static void write_bar(const struct report *r, double part)
 {
-    const int n = part > 0 ? (int)lround(part * BAR) : 0;
+    const int width = has_chunks(r->plan) ? SHORT_BAR : BAR;
+    const int n = part > 0 ? (int)lround(part * width) : 0;
     fputs("  ", r->out);
-    for (int i = 0; i < BAR; i++) {
+    for (int i = 0; i < width; i++) {
         fputc(i < n ? '#' : '.', r->out);
     }
     fprintf(r->out, " %3.0f %%\n", 100 * part);
@@ -88,20 +115,21 @@ static void write_bar(const struct report *r, double part)
 static void write_stage(const struct report *r, int k)
 {
     const struct sc_plan_stage *stage = &r->plan->stages[k];
-    char weights[24], packed[24], activations[24], state[24], time[24];
-    fprintf(r->out, "%5d %5d %6d %10s %10s %10s %10s %9s", k, stage->ranks[0], stage->n_nodes,
+    char weights[24], packed[24], activations[24], state[24];
+    fprintf(r->out, "%5d %5d %6d %10s %10s %10s %10s", k, stage->ranks[0], stage->n_nodes,
         sc_bytes_text(stage->weight_bytes, weights, sizeof weights),
         sc_bytes_text(stage->packed_bytes, packed, sizeof packed),
         sc_bytes_text(stage->activation_bytes, activations, sizeof activations),
-        sc_bytes_text(stage->state_bytes, state, sizeof state), sc_seconds_text(stage->seconds, time, sizeof time));
-    const double most = slowest(r->plan);
-    write_bar(r, most > 0 ? stage->seconds / most : 0);
+        sc_bytes_text(stage->state_bytes, state, sizeof state));
+    write_times(r, stage);
+    const double most = sc_plan_slowest(r->plan);
+    write_bar(r, most > 0 ? sc_plan_load(r->plan, stage) / most : 0);
 }
 
 static void write_total(const struct report *r)
 {
     struct sc_plan_stage sum = {0};
-    char weights[24], packed[24], activations[24], state[24], time[24];
+    char weights[24], packed[24], activations[24], state[24];
     for (int k = 0; k < r->plan->n_stages; k++) {
         const struct sc_plan_stage *stage = &r->plan->stages[k];
         sum.n_nodes += stage->n_nodes;
@@ -110,12 +138,15 @@ static void write_total(const struct report *r)
         sum.activation_bytes += stage->activation_bytes;
         sum.state_bytes += stage->state_bytes;
         sum.seconds += stage->seconds;
+        sum.chunk_seconds += stage->chunk_seconds;
     }
-    fprintf(r->out, "%5s %5s %6d %10s %10s %10s %10s %9s\n", "total", "", sum.n_nodes,
+    fprintf(r->out, "%5s %5s %6d %10s %10s %10s %10s", "total", "", sum.n_nodes,
         sc_bytes_text(sum.weight_bytes, weights, sizeof weights),
         sc_bytes_text(sum.packed_bytes, packed, sizeof packed),
         sc_bytes_text(sum.activation_bytes, activations, sizeof activations),
-        sc_bytes_text(sum.state_bytes, state, sizeof state), sc_seconds_text(sum.seconds, time, sizeof time));
+        sc_bytes_text(sum.state_bytes, state, sizeof state));
+    write_times(r, &sum);
+    fputc('\n', r->out);
 }
 
 static void write_end(const struct report *r, const char *end, int stage)
@@ -160,17 +191,31 @@ static void write_edge(const struct report *r, const struct sc_plan_edge *edge)
     fputc('\n', r->out);
 }
 
+static void write_rates(const struct report *r)
+{
+    double step = 0, chunk = 0;
+    for (int k = 0; k < r->plan->n_stages; k++) {
+        step = fmax(step, r->plan->stages[k].seconds);
+        chunk = fmax(chunk, r->plan->stages[k].chunk_seconds);
+    }
+    if (has_chunks(r->plan)) {
+        fprintf(r->out, "\n%.4g steps/s, or %.4g chunks/s\n", 1 / step, 1 / chunk);
+    } else {
+        fprintf(r->out, "; %.4g microbatches/s\n", 1 / step);
+    }
+}
+
 static void write_bound(const struct report *r)
 {
     char time[24], bound[24];
-    const double most = slowest(r->plan), least = r->plan->bound_seconds;
+    const double most = sc_plan_slowest(r->plan), least = r->plan->bound_seconds;
     if (most > 0) {
-        fprintf(r->out, "\nslowest stage %s", sc_seconds_text(most, time, sizeof time));
+        fprintf(r->out, "\nslowest stage %s%s", sc_seconds_text(most, time, sizeof time), sc_plan_of_what(r->plan));
         if (least > 0) {
             fprintf(r->out, ", no plan can be under %s: gap %.1f %%", sc_seconds_text(least, bound, sizeof bound),
                 fmax(0, 100 * (most / least - 1)));
         }
-        fprintf(r->out, "; %.4g microbatches/s\n", 1 / most);
+        write_rates(r);
     }
     if (r->plan->note) {
         fprintf(r->out, "note: %s\n", r->plan->note);

@@ -124,6 +124,8 @@ enum sc_status sc_session_make_plan(struct sc_session *session, const char *path
         .n_pairs = options->n_pairs,
         .pairs = options->pairs,
         .input_facts = options->input_facts,
+        .chunk_facts = options->chunk_facts,
+        .aim = options->prefill_plan_path ? SC_PLAN_FOR_STEPS : SC_PLAN_FOR_BOTH, /* that is read from its file */
         .kernels = session->kernels};
     struct sc_plan *plan;
     struct sc_fact *facts;

@@ -48,27 +48,28 @@ static bool is_constant(const struct sc_planning *planning, int value)
 
 /* Inputs at planning size: given facts, else declared ones; caches with the positions that they are expected to hold, which
  * is what reading them costs. */
-static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *planning, struct sc_fact *facts)
+static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *planning, const struct sc_fact *inputs,
+    struct sc_fact *facts)
 {
     const int64_t past = planning->past > 0 ? planning->past : planning->context / 2 + 1;
     for (int i = 0; i < graph->n_inputs; i++) {
         struct sc_fact *fact = &facts[graph->inputs[i]];
-        if (fact->kind != SC_KIND_STATE && planning->input_facts) {
-            *fact = planning->input_facts[i];
+        if (fact->kind != SC_KIND_STATE && inputs) {
+            *fact = inputs[i];
         }
         for (int d = 0; d < fact->rank; d++) {
             fact->dims[d] = fact->dims[d] >= 0 ? fact->dims[d] : 1;
         }
         if (fact->kind == SC_KIND_STATE && is_constant(planning, graph->inputs[i])) {
-            fact->dims[2] = planning->input_facts ? planning->input_facts[i].dims[2] : 1;
+            fact->dims[2] = inputs ? inputs[i].dims[2] : 1;
         } else if (fact->kind == SC_KIND_STATE) {
             fact->dims[2] = past < planning->context ? past : planning->context;
         }
     }
 }
 
-static enum sc_status plan_facts(
-    const struct sc_graph *graph, const struct sc_planning *planning, struct sc_arena *arena, struct sc_fact **closed)
+static enum sc_status plan_facts(const struct sc_graph *graph, const struct sc_planning *planning,
+    const struct sc_fact *inputs, struct sc_arena *arena, struct sc_fact **closed)
 {
     struct sc_fact *facts = sc_arena_array(arena, (size_t)graph->n_values + 1, sizeof *facts);
     if (!facts) {
@@ -77,7 +78,7 @@ static enum sc_status plan_facts(
     for (int v = 0; v < graph->n_values; v++) {
         facts[v] = graph->values[v].fact;
     }
-    plan_inputs(graph, planning, facts);
+    plan_inputs(graph, planning, inputs, facts);
     if (sc_infer_graph(graph, planning->kernels, arena, NULL, facts) != SC_OK) {
         /* dims put to 1 need not go together; then what is known of every size has to do */
         for (int v = 0; v < graph->n_values; v++) {
@@ -214,9 +215,13 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     struct sc_partition_options options = sc_partition_options_default(planning->n_ranks);
     int *groups;
     int64_t *state_bytes;
+    struct sc_fact *chunk = NULL;
     double *often, *spared;
     SC_TRY(find_often(graph, planning, arena, &often));
-    SC_TRY(plan_facts(graph, planning, arena, facts));
+    SC_TRY(plan_facts(graph, planning, planning->input_facts, arena, facts));
+    if (planning->chunk_facts && !often) {
+        SC_TRY(plan_facts(graph, planning, planning->chunk_facts, arena, &chunk));
+    }
     SC_TRY(find_spared(graph, planning, *facts, arena, &spared));
     SC_TRY(group_states(graph, planning, arena, &groups, &state_bytes));
     options.n_stages = planning->n_stages;
@@ -230,6 +235,8 @@ enum sc_status sc_planning_make(struct sc_model *model, const struct sc_planning
     options.costs.is_state = is_state;
     options.costs.often = often;
     options.costs.spared_bytes = spared;
+    options.costs.chunk_facts = chunk;
+    options.costs.aim = planning->aim;
     options.kernels = planning->kernels;
     if (planning->plan_path && planning->random) {
         return sc_fail(SC_BAD_USAGE, "options '--plan' and '--random-plan' exclude each other");

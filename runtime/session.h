@@ -54,6 +54,8 @@ struct sc_session_options {
     const char *override; /* rank 0: names of such inputs, commas between; NULL: none */
     const struct sc_fact
         *input_facts; /* rank 0: of each graph input, for planning; NULL: declared ones, unknown dims as 1 */
+    const struct sc_fact
+        *chunk_facts; /* rank 0: likewise of a chunk of a prompt, where input_facts are of a step; NULL: none */
     sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
     void *tail_arg;
     int64_t trace_events; /* room for so many phases of each rank; 0: no trace */

@@ -146,6 +146,35 @@ static void planning_sees_dims_of_a_step_and_of_dense_states(void **state)
     close_fixture(&f);
 }
 
+/* Position 50 is the last of either: 49 rows before a step, 51 - n before a chunk of n, and no more than there are. */
+static void planning_sees_a_chunk_that_ends_where_a_step_does(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t chunk, n;
+    } cases[] = {{4, 4}, {1, 1}, {64, 51}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        struct sc_fact step[8], chunk[8];
+        open_fixture(&f, "pairs_named");
+        assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 64, 100, &f.feeds));
+        const int ids = input(&f, "input_ids"), past = input(&f, "past_key_values.0.key");
+        assert_int_equal(sc_feeds_sizes(f.feeds, cases[i].chunk, 50, step, chunk), cases[i].n > 1);
+        assert_int_equal(step[ids].dims[1], 1);
+        assert_int_equal(step[past].dims[2], 50);
+        assert_int_equal(chunk[ids].dims[1], cases[i].n);
+        assert_int_equal(chunk[past].dims[2], 51 - cases[i].n);
+        close_fixture(&f);
+    }
+    struct fixture f;
+    struct sc_fact step[8], chunk[8];
+    open_fixture(&f, "pairs_named");
+    f.model->graph->values[f.model->graph->inputs[input(&f, "input_ids")]].fact.dims[1] = 1;
+    assert_ok(sc_feeds_create(f.model->graph, f.n_pairs, f.pairs, 64, 100, &f.feeds));
+    assert_false(sc_feeds_sizes(f.feeds, 64, 50, step, chunk));
+    close_fixture(&f);
+}
+
 static void an_input_of_unknown_purpose_is_refused_by_name(void **state)
 {
     (void)state;
@@ -186,6 +215,7 @@ int main(void)
         cmocka_unit_test(masks_cover_past_and_new_tokens),
         cmocka_unit_test(rows_have_positions_of_their_own),
         cmocka_unit_test(planning_sees_dims_of_a_step_and_of_dense_states),
+        cmocka_unit_test(planning_sees_a_chunk_that_ends_where_a_step_does),
         cmocka_unit_test(an_input_of_unknown_purpose_is_refused_by_name),
         cmocka_unit_test(an_input_of_the_wrong_type_is_refused_by_name),
         cmocka_unit_test(a_model_without_token_ids_does_not_generate_text),

@@ -316,6 +316,74 @@ static void latency_takes_one_stage_where_it_fits(void **state)
     sc_plan_free(plan);
 }
 
+/* A step: a, b and c take a second, d reads a weight of 240 bytes and takes 4. A chunk has ten rows where a, b and c are,
+ * and d is asked for one of them: 10, 10, 10 and 8.5 seconds. */
+static void chunks_are_weighed_beside_steps(void **state)
+{
+    (void)state;
+    static struct fixture_model f;
+    static const struct {
+        enum sc_plan_aim aim;
+        int stage_of[4];
+        double bound, step[2], chunk[2];
+    } cases[] = {
+        {SC_PLAN_FOR_BOTH, {0, 0, 1, 1}, 23.5, {2, 5}, {20, 18.5}},
+        {SC_PLAN_FOR_STEPS, {0, 0, 0, 1}, 4, {3, 4}, {30, 8.5}},
+        {SC_PLAN_FOR_PROMPTS, {0, 0, 1, 1}, 20, {2, 5}, {20, 18.5}},
+    };
+    fixture_model(&f, "a = Foo x;b = Foo a;c = Foo b;d = Foo c w1");
+    struct sc_fact chunk[FIXTURE_VALUES];
+    f.values[fixture_value(&f, "w1")].fact.dims[0] = 60;
+    for (int v = 0; v < f.graph.n_values; v++) {
+        const bool has_rows = f.values[v].name[0] != 'w' && f.values[v].name[0] != 'd';
+        chunk[v] = f.values[v].fact;
+        chunk[v].dims[0] *= has_rows ? 10 : 1;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc_partition_options options = simple_options(2);
+        struct sc_plan *plan = NULL;
+        options.costs.chunk_facts = chunk;
+        options.costs.aim = cases[i].aim;
+        assert_int_equal(partition(&f, &options, &plan), SC_OK);
+        assert_int_equal(plan->aim, cases[i].aim);
+        assert_memory_equal(plan->stage_of, cases[i].stage_of, sizeof cases[i].stage_of);
+        assert_true(plan->bound_seconds == cases[i].bound);
+        assert_true(sc_plan_slowest(plan) == cases[i].bound);
+        for (int k = 0; k < 2; k++) {
+            assert_true(plan->stages[k].seconds == cases[i].step[k]);
+            assert_true(plan->stages[k].chunk_seconds == cases[i].chunk[k]);
+        }
+        sc_plan_free(plan);
+    }
+}
+
+/* 400 bytes that a chunk's cut moves and 40 of a step, each a message. */
+static void a_cut_costs_what_both_sizes_move(void **state)
+{
+    (void)state;
+    static struct fixture_model f;
+    fixture_model(&f, "a = Foo x;b = Foo a");
+    struct sc_fact chunk[FIXTURE_VALUES];
+    struct sc_partition_options options = simple_options(2);
+    struct sc_plan *plan = NULL;
+    options.exact = true;
+    options.n_stages = 2;
+    options.costs.rates.link_bytes_per_second = 40;
+    options.costs.rates.link_seconds = 0.5;
+    options.costs.chunk_facts = chunk;
+    for (int v = 0; v < f.graph.n_values; v++) {
+        chunk[v] = f.values[v].fact;
+        chunk[v].dims[0] *= 10;
+    }
+    assert_int_equal(partition(&f, &options, &plan), SC_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_true(plan->stages[k].seconds == 1 + 0.5 + 1);
+        assert_true(plan->stages[k].chunk_seconds == 10 + 0.5 + 10);
+    }
+    assert_true(plan->bound_seconds == 23);
+    sc_plan_free(plan);
+}
+
 static void impossible_counts_are_refused(void **state)
 {
     (void)state;
@@ -349,6 +417,8 @@ int main(void)
         cmocka_unit_test(random_plans_run_forward),
         cmocka_unit_test(model_without_nodes_gets_one_empty_stage),
         cmocka_unit_test(latency_takes_one_stage_where_it_fits),
+        cmocka_unit_test(chunks_are_weighed_beside_steps),
+        cmocka_unit_test(a_cut_costs_what_both_sizes_move),
         cmocka_unit_test(impossible_counts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

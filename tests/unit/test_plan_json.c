@@ -49,6 +49,7 @@ static void assert_same_plan(const struct sc_plan *a, const struct sc_plan *b)
 {
     assert_int_equal(a->fingerprint, b->fingerprint);
     assert_int_equal(a->latency, b->latency);
+    assert_int_equal(a->aim, b->aim);
     assert_int_equal(a->n_stages, b->n_stages);
     assert_int_equal(a->n_nodes, b->n_nodes);
     assert_memory_equal(a->stage_of, b->stage_of, (size_t)a->n_nodes * sizeof(int));
@@ -61,6 +62,7 @@ static void assert_same_plan(const struct sc_plan *a, const struct sc_plan *b)
         assert_int_equal(a->stages[k].n_ranks, b->stages[k].n_ranks);
         assert_int_equal(a->stages[k].ranks[0], b->stages[k].ranks[0]);
         assert_true(a->stages[k].seconds == b->stages[k].seconds);
+        assert_true(a->stages[k].chunk_seconds == b->stages[k].chunk_seconds);
         assert_int_equal(a->stages[k].weight_bytes, b->stages[k].weight_bytes);
         assert_int_equal(a->stages[k].packed_bytes, b->stages[k].packed_bytes);
         assert_int_equal(a->stages[k].activation_bytes, b->stages[k].activation_bytes);
@@ -75,11 +77,13 @@ static struct sc_plan *rich_plan(const struct fixture_model *f)
     struct sc_plan *plan = make_plan(2, 5, stage_of);
     plan->fingerprint = f->model.fingerprint;
     plan->latency = true;
+    plan->aim = SC_PLAN_FOR_PROMPTS;
     plan->bound_seconds = 0.25;
     plan->note = "2 of 4 ranks";
     plan->stages[0].ranks[0] = 3;
     plan->stages[1].ranks[0] = 1;
     plan->stages[0].seconds = 0.5;
+    plan->stages[1].chunk_seconds = 2.5;
     plan->stages[1].weight_bytes = 40;
     plan->stages[1].packed_bytes = 64;
     plan->stages[0].activation_bytes = 80;
@@ -264,6 +268,12 @@ static void bad_plans_are_refused_with_their_reason(void **state)
         {"{\"format\": 1, \"stage\": [{\"nodes\": [\"a..e\"]}]}", "unknown key 'stage'"},
         {"{\"format\": 1, \"objective\": \"speed\", \"stages\": [{\"nodes\": [\"a..e\"]}]}",
             "'objective' is neither \"throughput\" nor \"latency\""},
+        {"{\"format\": 1, \"for\": \"speed\", \"stages\": [{\"nodes\": [\"a..e\"]}]}",
+            "'for' is none of \"both\", \"steps\" and \"prompts\""},
+        {"{\"format\": 1, \"for\": 1, \"stages\": [{\"nodes\": [\"a..e\"]}]}",
+            "'for' is none of \"both\", \"steps\" and \"prompts\""},
+        {"{\"format\": 1, \"stages\": [{\"nodes\": [\"a..e\"], \"chunk_ms\": -1}]}",
+            "stage 0: 'chunk_ms' is not a time"},
         {"{\"format\": 1, \"stages\": [{\"nodes\": [\"a..e\"], \"ms\": -1}]}", "stage 0: 'ms' is not a time"},
         {"{\"format\": 1, \"bound_ms\": \"x\", \"stages\": [{\"nodes\": [\"a..e\"]}]}", "'bound_ms' is not a time"},
         {"{\"format\": 1, \"stages\": [{\"nodes\": [\"a..e\"], \"weight_bytes\": -1}]}",

@@ -20,7 +20,7 @@ static char *draw(void (*picture_of)(const struct sc_picture *), const char *ren
     int ranks[] = {0, 4}, stage_of[] = {0, 0, 1, 1};
     char path[] = "m<o>\"del.onnx", *text = NULL;
     struct sc_plan_stage stages[] = {
-        {1, &ranks[0], 0.002, 40, 1024, 80, 0, 2}, {1, &ranks[1], 0.001, 0, 0, 120, 1 << 20, 2}};
+        {1, &ranks[0], 0.002, 0, 40, 1024, 80, 0, 2}, {1, &ranks[1], 0.001, 0, 0, 0, 120, 1 << 20, 2}};
     const struct sc_plan plan = {
         .n_stages = 2, .stages = stages, .n_nodes = 4, .stage_of = stage_of, .bound_seconds = 0.0016};
     struct sc_fact facts[FIXTURE_VALUES];

@@ -2,6 +2,8 @@
  * Claims about plans of models with states. */
 #include <math.h>
 
+#include "decode/feeds.h"
+#include "decode/last_row.h"
 #include "decode/pairs.h"
 #include "graph_case.h"
 #include "decode/rewrite.h"
@@ -216,6 +218,45 @@ static void a_long_past_is_shared_out(void **state)
     close_fixture(&f);
 }
 
+/* One stage of the model for steps and chunks of 32 rows, with logits of all rows or of the last. */
+static struct sc_plan_stage both_sizes(bool last_row)
+{
+    struct fixture f = {.planning = {.n_ranks = 1, .n_stages = 1, .n_slots = 1, .context = 100}};
+    struct sc_fact steps[16], chunks[16];
+    struct sc_feeds *feeds;
+    assert_ok(sc_model_open(SHAKESPEARE, &f.model));
+    assert_ok(sc_pairs_find(f.model, &f.planning.n_pairs, &f.pairs));
+    f.planning.pairs = f.pairs;
+    assert_ok(last_row ? sc_decode_last_row(f.model, sc_decode_find_logits(f.model->graph)) : SC_OK);
+    assert_true(f.model->graph->n_inputs <= 16);
+    assert_ok(sc_feeds_create(f.model->graph, f.planning.n_pairs, f.pairs, 32, 100, &feeds));
+    assert_true(sc_feeds_sizes(feeds, 32, 50, steps, chunks));
+    assert_ok(sc_kernels_best(&f.planning.kernels));
+    assert_ok(sc_planning_mark_states(f.model, f.planning.n_pairs, f.pairs, &f.arena, &f.is_state));
+    assert_ok(sc_passes_run(f.model, f.planning.kernels));
+    f.planning.input_facts = steps;
+    f.planning.chunk_facts = chunks;
+    make(&f);
+    const struct sc_plan_stage stage = f.plan->stages[0];
+    sc_feeds_free(feeds);
+    close_fixture(&f);
+    return stage;
+}
+
+/* Logits are a product of 192 numbers with a table of 2048 rows: of 32 rows it is arithmetic, of one reading the table. */
+static void a_chunk_costs_its_last_rows_logits_alone(void **state)
+{
+    (void)state;
+    const struct sc_plan_stage all = both_sizes(false), last = both_sizes(true);
+    const struct sc_rates rates = sc_rates_default();
+    const double rows = 32 * 2.0 * 192 * 2048 / rates.flops, table = 4.0 * 192 * 2048 / rates.bytes_per_second;
+    const double less = all.chunk_seconds - last.chunk_seconds;
+    assert_true(fabs(last.seconds / all.seconds - 1) < 0.001);
+    if (fabs(less / (rows - table) - 1) > 0.01) {
+        fail_msg("%g s less, want %g", less, rows - table);
+    }
+}
+
 static void facts_are_known_for_every_value(void **state)
 {
     (void)state;
@@ -309,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_long_past_costs_what_reading_it_takes),
         cmocka_unit_test(a_past_in_fewer_bits_costs_less),
         cmocka_unit_test(a_long_past_is_shared_out),
+        cmocka_unit_test(a_chunk_costs_its_last_rows_logits_alone),
         cmocka_unit_test(facts_are_known_for_every_value),
         cmocka_unit_test(a_plan_that_is_not_there_is_named),
         cmocka_unit_test(a_model_that_does_not_fit_is_refused),
