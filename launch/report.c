@@ -118,27 +118,51 @@ static void print_traffic(const struct sc_rank_report *reports, int size, int64_
         sc_bytes_text(read_bytes / n_tokens, read, sizeof read));
 }
 
-static void print_stages(const struct sc_plan *plan, int first, const struct sc_stage_report *stages, FILE *out)
+static void print_times(int64_t n, double predicted, int64_t ns, FILE *out)
+{
+    char text[32], measured[32];
+    fprintf(out, "  %12" PRId64 "  %10s  %10s", n, sc_seconds_text(predicted, text, sizeof text),
+        n > 0 ? sc_seconds_text((double)ns / 1e9 / (double)n, measured, sizeof measured) : "-");
+}
+
+/* chunks: a decoder's, told from its steps. */
+static void print_stages(
+    const struct sc_plan *plan, int first, const struct sc_stage_report *stages, bool chunks, FILE *out)
 {
     for (int s = 0; plan && s < plan->n_stages; s++) {
+        const struct sc_plan_stage *stage = &plan->stages[s];
         const struct sc_stage_report *done = &stages[first + s];
-        const int64_t n = done->n_microbatches;
-        char predicted[32], measured[32];
-        fprintf(out, "%5d  %4d  %12" PRId64 "  %10s  %10s\n", first + s, plan->stages[s].ranks[0], n,
-            sc_seconds_text(plan->stages[s].seconds, predicted, sizeof predicted),
-            n > 0 ? sc_seconds_text((double)done->busy_ns / 1e9 / (double)n, measured, sizeof measured) : "-");
+        fprintf(out, "%5d  %4d", first + s, stage->ranks[0]);
+        if (chunks) {
+            print_times(done->n_microbatches - done->n_chunks, stage->seconds, done->busy_ns - done->chunk_ns, out);
+            print_times(done->n_chunks, stage->chunk_seconds, done->chunk_ns, out);
+        } else {
+            print_times(done->n_microbatches, stage->seconds, done->busy_ns, out);
+        }
+        fputc('\n', out);
     }
+}
+
+static void print_all_stages(const struct sc_session *session, const struct sc_stage_report *stages, FILE *out)
+{
+    const struct sc_plan *plan = sc_session_plan(session);
+    const bool chunks = plan->stages[0].chunk_seconds > 0;
+    fprintf(out, "\n%5s  %4s  %12s  %10s  %10s", "stage", "rank", chunks ? "steps" : "microbatches", "predicted",
+        "measured");
+    if (chunks) {
+        fprintf(out, "  %12s  %10s  %10s", "chunks", "predicted", "measured");
+    }
+    fputc('\n', out);
+    print_stages(plan, 0, stages, chunks, out);
+    print_stages(sc_session_prefill_plan(session), plan->n_stages, stages, chunks, out);
 }
 
 static enum sc_status tell(const struct sc_session *session, const struct sc_model *model,
     const struct sc_measured *measured, int64_t n_tokens, FILE *out, struct sc_json *document)
 {
-    const struct sc_plan *plan = sc_session_plan(session);
     if (out) {
         print_ranks(session, measured->ranks, measured->n_ranks, out);
-        fprintf(out, "\n%5s  %4s  %12s  %10s  %10s\n", "stage", "rank", "microbatches", "predicted", "measured");
-        print_stages(plan, 0, measured->stages, out);
-        print_stages(sc_session_prefill_plan(session), plan->n_stages, measured->stages, out);
+        print_all_stages(session, measured->stages, out);
     }
     if (out && n_tokens > 0) {
         print_traffic(measured->ranks, measured->n_ranks, n_tokens, out);

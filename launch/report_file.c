@@ -117,6 +117,10 @@ static enum sc_status add_planned_bytes(struct sc_json *at, const struct sc_plan
 static enum sc_status add_measured(struct sc_json *stage, const struct sc_stage_report *done)
 {
     SC_TRY(sc_json_add_int(stage, "microbatches", done->n_microbatches));
+    if (done->n_chunks > 0) {
+        SC_TRY(sc_json_add_int(stage, "chunks", done->n_chunks));
+        SC_TRY(sc_json_add_real(stage, "measured_chunk_seconds", seconds(done->chunk_ns) / (double)done->n_chunks));
+    }
     return done->n_microbatches == 0
         ? SC_OK
         : sc_json_add_real(stage, "measured_seconds", seconds(done->busy_ns) / (double)done->n_microbatches);

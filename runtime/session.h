@@ -180,6 +180,7 @@ enum sc_status sc_session_report(struct sc_session *session, struct sc_rank_repo
 /* What a stage did, of the plan that the session has now. */
 struct sc_stage_report {
     int64_t busy_ns, n_microbatches;
+    int64_t chunk_ns, n_chunks; /* of these, with several positions of a text: of its prompt */
 };
 
 /* Collective, as report: of every stage of the plan, then of the prefill plan, on rank 0 (others: NULL). */

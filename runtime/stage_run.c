@@ -261,6 +261,18 @@ static int64_t busy_ns(const struct sc_session *session)
     return atomic_load_explicit(&session->activity.phase_ns[SC_PHASE_COMPUTE], memory_order_relaxed);
 }
 
+static void count_done(struct sc_stage_report *done, const struct sc_microbatch *microbatch, int64_t ns)
+{
+    bool chunk = false;
+    for (int r = 0; r < microbatch->n_rows; r++) {
+        chunk |= microbatch->rows[r].n_new > 1;
+    }
+    done->busy_ns += ns;
+    done->n_microbatches++;
+    done->chunk_ns += chunk ? ns : 0;
+    done->n_chunks += chunk;
+}
+
 static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage)
 {
     struct sc_microbatch microbatch = {.seq = stage->next_seq};
@@ -288,8 +300,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->number, microbatch.seq);
     const int64_t took_ns = busy_ns(session) - before_ns;
     microbatch.slowest_ns = larger(microbatch.slowest_ns, took_ns);
-    stage->done.busy_ns += took_ns;
-    stage->done.n_microbatches++;
+    count_done(&stage->done, &microbatch, took_ns);
     SC_TRY(stage->giver ? sc_giver_finish(stage->giver, poisoned ? &session->failed : NULL) : SC_OK);
     SC_TRY(send_outputs(session, pipe, stage, &microbatch, poisoned));
     for (int i = 0; i < stage->n_in; i++) {

@@ -49,6 +49,11 @@ for stages, ranks in ((r["plan"]["stages"], r["ranks"]) for r in (reports["run"]
     for rank in ranks: # its stages together are what it did
         of_stages = sum(stages[s]["measured_seconds"] * stages[s]["microbatches"] for s in rank["stages"])
         assert abs(of_stages - rank["busy_seconds"]) < 1e-6 and all(stages[s]["measured_seconds"] > 0 for s in rank["stages"])
+for stage in reports["generate"]["plan"]["stages"]: # one prompt of several tokens, then steps
+    chunk, steps = stage["measured_chunk_seconds"], stage["microbatches"] - stage["chunks"]
+    assert stage["chunks"] == 1 and steps == 2 and 0 < chunk < stage["measured_seconds"] * stage["microbatches"]
+assert all("chunks" not in stage for stage in reports["apart"]["plan"]["stages"])
+print([stage["chunks"] for stage in reports["apart"]["prefill_plan"]["stages"]])
 print(reports["generate"]["generation"]["tokens"], reports["generate"]["generation"]["stopped"])
 for case in reports["verify"]["cases"]:
     print(case["folder"], case["result"], case.get("message", ""))
