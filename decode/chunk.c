@@ -54,6 +54,7 @@ static void describe(const struct sc_schedule *schedule, struct sc_pace_traffic 
         traffic->flights[i] = (struct sc_pace_flight){.step = flight->step,
             .n_rows = flight->n_new,
             .sent_ns = flight->sent_ns,
+            .back_ns = flight->back_ns,
             .token_ns = flight->token_ns};
     }
     add_ready(schedule, traffic);

@@ -5,7 +5,7 @@
 
 enum {
     MOST_RANKS = 64,
-    LATELY = 4 /* a mean follows the last few */
+    LATELY = 4 /* a mean follows the last few, and more of them the fewer rows they have */
 };
 static const int64_t most_ns = 1000000000000; /* that a microbatch is taken to last: sums of them have room */
 
@@ -14,11 +14,13 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* One of few rows says little of larger ones. */
 static void add(struct sc_pace_mean *mean, double rows, double ns)
 {
     mean->n += mean->n < LATELY;
-    mean->rows += (rows - mean->rows) / (double)mean->n;
-    mean->ns += (ns - mean->ns) / (double)mean->n;
+    const double share = (rows < mean->rows ? rows / mean->rows : 1) / (double)mean->n;
+    mean->rows += (rows - mean->rows) * share;
+    mean->ns += (ns - mean->ns) * share;
 }
 
 void sc_pace_note(struct sc_pace *pace, bool step, int64_t n_rows, int64_t slowest_ns)
@@ -50,6 +52,14 @@ struct line {
         int64_t from_ns, to_ns;
     } spans[4 * SC_PACE_FLIGHTS + 1]; /* of all, the chunk, and the steps that follow */
 };
+
+/* What is back has left every rank: errors of what was estimated do not add up. */
+static void correct(struct line *line, int64_t back_ns)
+{
+    for (int r = 0; r < line->traffic->n_ranks && r < MOST_RANKS; r++) {
+        line->free_ns[r] = line->free_ns[r] < back_ns ? line->free_ns[r] : back_ns;
+    }
+}
 
 /* When a microbatch is through, that goes at some time and takes ns on each stage. */
 static int64_t pass(struct line *line, int64_t at_ns, int64_t ns)
@@ -87,6 +97,9 @@ int64_t sc_pace_gap_ns(const struct sc_pace *pace, const struct sc_pace_traffic 
         const struct sc_pace_flight *flight = &traffic->flights[i];
         const int64_t ns = flight->step ? step_ns : sc_pace_chunk_ns(pace, flight->n_rows);
         back_ns[i] = larger(pass(&line, flight->sent_ns, ns), now_ns); /* at the earliest, if it is not back */
+        if (i < traffic->n_back) {
+            correct(&line, flight->back_ns);
+        }
     }
     pass(&line, now_ns, sc_pace_chunk_ns(pace, n_rows));
     for (int i = traffic->n_back; i < sent + traffic->n_ready; i++) {

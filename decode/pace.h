@@ -28,7 +28,7 @@ int64_t sc_pace_chunk_ns(const struct sc_pace *pace, int64_t n_rows);
 struct sc_pace_flight {
     bool step;
     int64_t n_rows;
-    int64_t sent_ns;
+    int64_t sent_ns, back_ns; /* back: of those that are */
     int64_t token_ns; /* of a step: when its texts had their last token, the first of them */
 };
 

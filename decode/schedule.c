@@ -497,7 +497,8 @@ static enum sc_status receive(struct sc_schedule *schedule)
         return SC_PEER;
     }
     struct sc_flights *flights = &schedule->flights[prefill];
-    const struct sc_flight *flight = &flights->ring[flights->received++ % SC_MOST_FLIGHTS];
+    struct sc_flight *flight = &flights->ring[flights->received++ % SC_MOST_FLIGHTS];
+    flight->back_ns = sc_clock_ns();
     schedule->n_steps_in_flight -= flight->step;
     for (int r = 0; r < flight->n_rows; r++) {
         schedule->lanes[flight->slots[r]].n_in_flight--;

@@ -39,7 +39,7 @@ struct sc_flight {
     bool encodes; /* the source of its row: no token comes of it */
     int n_rows;
     int64_t n_new; /* positions of its rows together */
-    int64_t sent_ns;
+    int64_t sent_ns, back_ns;
     int64_t token_ns; /* of a step: the first of the times when its rows had their last token */
     int32_t slots[SC_WIRE_ROWS];
     int64_t ends[SC_WIRE_ROWS]; /* position after the row's last */

@@ -46,6 +46,17 @@ static void what_was_measured_lately_counts(void **state)
     assert_in_range(sc_pace_chunk_ns(&pace, 32), 2 * took_ns(32) - MS / 10, 2 * took_ns(32) + MS / 10);
 }
 
+/* Many small ones, as a short bound makes them, do not hide what is known of larger ones. */
+static void a_chunk_of_few_rows_says_little_of_larger_ones(void **state)
+{
+    (void)state;
+    struct sc_pace pace = known();
+    for (int i = 0; i < 8; i++) {
+        sc_pace_note(&pace, false, 1, 2 * took_ns(1));
+    }
+    assert_in_range(sc_pace_chunk_ns(&pace, 32), took_ns(32) - 5 * MS, took_ns(32) + 5 * MS);
+}
+
 /* Of few rows the slope is noise: then time is taken to grow with the rows, which is too much rather than too little. */
 static void a_slope_that_is_noise_is_not_drawn_out(void **state)
 {
@@ -127,7 +138,7 @@ struct machine {
     int64_t free_ns[8]; /* the other ranks' */
     struct flight {
         int group; /* -1: a chunk */
-        int64_t n_rows, sent_ns, back_ns;
+        int64_t n_rows, sent_ns, back_ns, seen_ns;
     } flights[4096];
     int n_sent, n_run, n_back; /* of them, in order; run: by rank 0 */
     struct group {
@@ -154,6 +165,7 @@ static void launch_chunk(struct machine *m, int64_t *left)
         traffic.flights[i - m->n_back + traffic.n_back] = (struct sc_pace_flight){.step = flight->group >= 0,
             .n_rows = flight->n_rows,
             .sent_ns = flight->sent_ns,
+            .back_ns = flight->seen_ns,
             .token_ns = flight->group >= 0 ? m->groups[flight->group].token_ns : 0};
     }
     traffic.n_flights = m->n_sent - m->n_back;
@@ -167,7 +179,8 @@ static void launch_chunk(struct machine *m, int64_t *left)
 static void see_what_is_back(struct machine *m)
 {
     for (; m->n_back < m->n_run && m->flights[m->n_back].back_ns <= m->now_ns; m->n_back++) {
-        const struct flight *flight = &m->flights[m->n_back];
+        struct flight *flight = &m->flights[m->n_back];
+        flight->seen_ns = m->now_ns;
         sc_pace_note(&m->pace, flight->group >= 0, flight->n_rows, took_ns(flight->n_rows));
         if (flight->group >= 0) {
             struct group *group = &m->groups[flight->group];
@@ -234,7 +247,8 @@ static void no_text_waits_longer_than_the_bound(void **state)
             struct machine bound = {.n_ranks = n_ranks, .bound_ns = bound_ns};
             play(&bound, 1024);
             assert_in_range(bound.longest_ns, 1, bound_ns);
-            assert_in_range(bound.n_chunks, 17, 2 * bound_ns < free.longest_ns ? 1024 : 40); /* nor is the bound wasted */
+            assert_in_range(
+                bound.n_chunks, 17, 2 * bound_ns < free.longest_ns ? 1024 : 40); /* nor is the bound wasted */
         }
     }
 }
@@ -244,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chunk_takes_a_fixed_part_and_one_for_each_row),
         cmocka_unit_test(what_was_measured_lately_counts),
+        cmocka_unit_test(a_chunk_of_few_rows_says_little_of_larger_ones),
         cmocka_unit_test(a_slope_that_is_noise_is_not_drawn_out),
         cmocka_unit_test(a_chunk_holds_up_the_step_behind_it_on_every_rank),
         cmocka_unit_test(a_step_that_is_about_to_go_waits_for_the_chunk),
