@@ -15,6 +15,11 @@ enum sc_status sc_session_gather_memory(struct sc_session *session);
 /* Whether this rank's stages fit into what it may use; SC_LIMIT says what is needed and what is there. */
 enum sc_status sc_session_check_memory(const struct sc_session *session);
 
+/* On rank 0: a plan to go on with, beside the prefill plan if there is one, needs no more of any rank than it has. The file
+ * and the rank are named. */
+enum sc_status sc_session_check_plan_memory(
+    const struct sc_session *session, const char *path, const struct sc_plan *plan);
+
 /* Rank 0: facts at planning dims, then the plan that the path has (NULL: one that is made). */
 enum sc_status sc_session_make_plan(struct sc_session *session, const char *path, struct sc_plan **plan);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan of a session, on rank 0. */
+#include <stdio.h>
+
 #include "partitioner/reads.h"
 #include "partitioner/report.h"
 #include "runtime/agree.h"
@@ -31,15 +33,24 @@ enum sc_status sc_session_gather_memory(struct sc_session *session)
     return sc_world_gather(session->world, &mine, sizeof mine, session->memory);
 }
 
-/* Marks the weights that this rank's stages of a plan read. */
-static enum sc_status mark_weights(const struct sc_session *session, const struct sc_plan *plan, unsigned mark,
+/* Plans that are at work together: the plan, then the prefill plan. */
+struct plans {
+    int n;
+    const struct sc_plan *of[SC_PIPES];
+};
+
+struct need {
+    int64_t weights, caches, activations;
+};
+
+/* Marks the weights that a rank's stages of a plan read. */
+static enum sc_status mark_weights(const struct sc_graph *graph, const struct sc_plan *plan, int rank, unsigned mark,
     struct sc_arena *arena, unsigned *marks)
 {
-    const struct sc_graph *graph = session->model->graph;
     for (int n = 0; n < graph->n_nodes; n++) {
         int n_values = 0, *values = NULL;
         const struct sc_node *node = &graph->nodes[n];
-        if (node->dead || plan->stages[sc_plan_stage_of(plan, node)].ranks[0] != sc_world_rank(session->world)) {
+        if (node->dead || plan->stages[sc_plan_stage_of(plan, node)].ranks[0] != rank) {
             continue;
         }
         SC_TRY(sc_node_reads(graph, node, arena, &n_values, &values));
@@ -53,19 +64,18 @@ static enum sc_status mark_weights(const struct sc_session *session, const struc
     return SC_OK;
 }
 
-/* Weights that stages of both plans read here are here once. */
-static enum sc_status count_shared(const struct sc_session *session, int64_t *bytes)
+/* Weights that a rank's stages of both plans read are there once. */
+static enum sc_status count_shared(const struct sc_graph *graph, const struct plans *plans, int rank, int64_t *bytes)
 {
-    const struct sc_graph *graph = session->model->graph;
     struct sc_arena arena = {0};
     *bytes = 0;
-    if (session->n_pipes < 2) {
+    if (plans->n < 2) {
         return SC_OK;
     }
     unsigned *marks = sc_arena_array(&arena, (size_t)graph->n_weights + 1, sizeof *marks);
     enum sc_status status = marks ? SC_OK : SC_NO_MEMORY;
     for (int p = 0; p < 2 && status == SC_OK; p++) {
-        status = mark_weights(session, session->pipes[p].plan, 1u << p, &arena, marks);
+        status = mark_weights(graph, plans->of[p], rank, 1u << p, &arena, marks);
     }
     for (int w = 0; w < graph->n_weights && status == SC_OK; w++) {
         *bytes += marks[w] == 3 ? (int64_t)sc_weight_bytes(&graph->weights[w]) : 0;
@@ -74,32 +84,66 @@ static enum sc_status count_shared(const struct sc_session *session, int64_t *by
     return status;
 }
 
-enum sc_status sc_session_check_memory(const struct sc_session *session)
+static enum sc_status count_need(const struct sc_graph *graph, const struct plans *plans, int rank, struct need *need)
 {
-    int64_t weights = 0, caches = 0, activations = 0, shared = 0;
-    char text[5][32];
-    for (int p = 0; p < session->n_pipes; p++) {
-        const struct sc_plan *plan = session->pipes[p].plan;
-        for (int s = 0; s < plan->n_stages; s++) {
-            const struct sc_plan_stage *stage = &plan->stages[s];
-            if (stage->ranks[0] != sc_world_rank(session->world)) {
+    int64_t shared;
+    *need = (struct need){0};
+    for (int p = 0; p < plans->n; p++) {
+        for (int s = 0; s < plans->of[p]->n_stages; s++) {
+            const struct sc_plan_stage *stage = &plans->of[p]->stages[s];
+            if (stage->ranks[0] != rank) {
                 continue;
             } /* what is packed takes the place of what is in the file */
-            weights += stage->packed_bytes > stage->weight_bytes ? stage->packed_bytes : stage->weight_bytes;
-            caches += stage->state_bytes;
-            activations += stage->activation_bytes;
+            need->weights += stage->packed_bytes > stage->weight_bytes ? stage->packed_bytes : stage->weight_bytes;
+            need->caches += stage->state_bytes;
+            need->activations += stage->activation_bytes;
         }
     }
-    SC_TRY(count_shared(session, &shared));
-    weights -= shared;
-    const int64_t need = weights + caches + activations, have = usable_bytes(session);
-    if (have <= 0 || need <= have) {
+    SC_TRY(count_shared(graph, plans, rank, &shared));
+    need->weights -= shared;
+    return SC_OK;
+}
+
+/* path, who: of the message. have <= 0: nobody knows. */
+static enum sc_status check_need(const char *path, const char *who, const struct need *need, int64_t have)
+{
+    char text[5][32];
+    const int64_t all = need->weights + need->caches + need->activations;
+    if (have <= 0 || all <= have) {
         return SC_OK;
     }
-    return sc_fail(SC_LIMIT, "'%s': this rank needs %s of memory (weights %s, caches %s, activations %s) and has %s",
-        session->model->path, sc_bytes_text(need, text[0], sizeof text[0]),
-        sc_bytes_text(weights, text[1], sizeof text[1]), sc_bytes_text(caches, text[2], sizeof text[2]),
-        sc_bytes_text(activations, text[3], sizeof text[3]), sc_bytes_text(have, text[4], sizeof text[4]));
+    return sc_fail(SC_LIMIT, "'%s': %s needs %s of memory (weights %s, caches %s, activations %s) and has %s", path,
+        who, sc_bytes_text(all, text[0], sizeof text[0]), sc_bytes_text(need->weights, text[1], sizeof text[1]),
+        sc_bytes_text(need->caches, text[2], sizeof text[2]), sc_bytes_text(need->activations, text[3], sizeof text[3]),
+        sc_bytes_text(have, text[4], sizeof text[4]));
+}
+
+enum sc_status sc_session_check_memory(const struct sc_session *session)
+{
+    struct plans plans = {.n = session->n_pipes};
+    struct need need;
+    for (int p = 0; p < session->n_pipes; p++) {
+        plans.of[p] = session->pipes[p].plan;
+    }
+    SC_TRY(count_need(session->model->graph, &plans, sc_world_rank(session->world), &need));
+    return check_need(session->model->path, "this rank", &need, usable_bytes(session));
+}
+
+enum sc_status sc_session_check_plan_memory(
+    const struct sc_session *session, const char *path, const struct sc_plan *plan)
+{
+    struct plans plans = {.n = session->n_pipes, .of = {plan}};
+    for (int p = 1; p < session->n_pipes; p++) {
+        plans.of[p] = session->pipes[p].plan;
+    }
+    for (int rank = 0; rank < sc_world_size(session->world); rank++) {
+        struct need need;
+        char who[32];
+        snprintf(who, sizeof who, "rank %d", rank);
+        SC_TRY(count_need(session->model->graph, &plans, rank, &need));
+        SC_TRY(check_need(path, who, &need, session->memory[rank]));
+    }
+    return SC_OK;
 }
 
 enum sc_status sc_session_make_plan(struct sc_session *session, const char *path, struct sc_plan **out)

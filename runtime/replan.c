@@ -99,10 +99,24 @@ enum sc_status sc_session_follow_replan(struct sc_session *session)
     return follow(session, NULL);
 }
 
+/* A plan to go on with; whatever is wrong with it is said before anything moves. */
+static enum sc_status read_plan(struct sc_session *session, const char *plan_path, struct sc_plan **plan)
+{
+    struct sc_plan *made;
+    SC_TRY(sc_session_make_plan(session, plan_path, &made));
+    const enum sc_status status = sc_session_check_plan_memory(session, plan_path, made);
+    if (status != SC_OK) {
+        sc_plan_free(made);
+        return status;
+    }
+    *plan = made;
+    return SC_OK;
+}
+
 enum sc_status sc_session_check_plan(struct sc_session *session, const char *plan_path)
 {
     struct sc_plan *plan;
-    SC_TRY(sc_session_make_plan(session, plan_path, &plan));
+    SC_TRY(read_plan(session, plan_path, &plan));
     sc_plan_free(plan);
     return SC_OK;
 }
@@ -114,7 +128,7 @@ enum sc_status sc_session_replan(struct sc_session *session, const char *plan_pa
         return sc_fail(
             SC_INTERNAL, "a new plan while %lld microbatches are in flight", (long long)sc_session_in_flight(session));
     }
-    SC_TRY(sc_session_make_plan(session, plan_path, &plan)); /* nothing changes when it is refused */
+    SC_TRY(read_plan(session, plan_path, &plan)); /* nothing changes when it is refused */
     session->replans = true;
     const enum sc_status status = sc_session_announce(session, SC_WIRE_CONTROL);
     if (status != SC_OK) {

@@ -119,6 +119,35 @@ static void a_plan_that_is_none_changes_nothing(void **state)
     session_close(&c);
 }
 
+/* A rank has room for half of the model: a plan that gives it all is refused before anything moves. */
+static void a_plan_that_needs_too_much_memory_changes_nothing(void **state)
+{
+    (void)state;
+    char path[64];
+    struct session_case one = {
+        .n_ranks = 1, .path = SHAKESPEARE, .options = {.n_threads = 1, .n_slots = 1, .context = 64}};
+    struct session_case c = {.n_ranks = 2,
+        .path = SHAKESPEARE,
+        .options = {.n_stages = 2, .n_threads = 1, .n_slots = 8, .context = 200, .memory_bytes = 14 << 20}};
+    char *text;
+    make_want();
+    assert_ok(session_open(&one));
+    assert_ok(sc_plan_write(sc_session_plan(one.ranks[0].session), one.ranks[0].model, &text));
+    session_close(&one);
+    session_write_plan(text, path, sizeof path);
+    free(text);
+    assert_ok(session_open(&c));
+    fill(&c);
+    for (int i = 0; i < 2; i++) {
+        assert_fails(SC_LIMIT, "': rank 0 needs ", sc_session_replan(c.ranks[0].session, path));
+        assert_fails(SC_LIMIT, " and has 14.0 MiB", sc_session_check_plan(c.ranks[0].session, path));
+    }
+    go_on(&c, got);
+    assert_memory_equal(got, want, sizeof want);
+    session_close(&c);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* A slot whose microbatch failed on the way begins anew; the others go on, also those that came after it, which have other
  * pages on ranks before the failure than behind it. */
 static void a_slot_that_failed_does_not_hold_the_others_back(void **state)
@@ -154,6 +183,7 @@ int main(void)
         cmocka_unit_test(every_slot_goes_on_by_the_new_plan),
         cmocka_unit_test(plans_may_follow_one_another),
         cmocka_unit_test(a_plan_that_is_none_changes_nothing),
+        cmocka_unit_test(a_plan_that_needs_too_much_memory_changes_nothing),
         cmocka_unit_test(a_slot_that_failed_does_not_hold_the_others_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,3 +26,6 @@ grep "^stagecoach" err
 stagecoach plan "$root/examples/shakespeare" -pp 2 -o plan.json > /dev/null
 on_two 20M 5M --plan plan.json
 grep "^stagecoach" err
+on_two 20M 5M --replan-at 1 --plan2 plan.json
+grep "^stagecoach" err
+on_two 20M 9M --replan-at 1 --plan2 plan.json
