@@ -51,8 +51,12 @@ enum sc_status sc_file_read_text(
  * result it is to hold. */
 enum sc_status sc_file_check_writable(const char *path);
 
-/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. Devices and pipes
- * are written in place; a file that its permissions protect is not replaced. */
+/* Where a path leads that is a link, or a link to one, be there a file or none yet; else itself. In the arena. Fails with SC_IO
+ * for links that lead round in a circle. */
+enum sc_status sc_file_follow(const char *path, struct sc_arena *arena, const char **target);
+
+/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. A link stays one, and
+ * what it leads to is written. Devices and pipes are written in place; a file that its permissions protect is not replaced. */
 enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
 
 /* The same in pieces. Zeros: nothing begun.
@@ -64,7 +68,9 @@ enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
  * abandon is safe on zeros and after commit. */
 struct sc_file_writer {
     const char *path; /* borrowed */
-    char *temporary; /* NULL: a device or pipe, written in place */
+    struct sc_arena names;
+    const char *target; /* path, or what it leads to */
+    char *temporary; /* beside it; NULL: a device or pipe, written in place */
     unsigned char *buffer;
     size_t buffered;
     bool open;

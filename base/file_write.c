@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16, MOST_LINKS = 40 /* on a way, as kernels have it */ };
 
 static enum sc_status fail(const struct sc_file_writer *writer)
 {
@@ -46,13 +46,48 @@ static enum sc_status check_existing(const char *path, bool *exists, bool *regul
                                                : sc_fail(SC_IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
+/* What a link says; NULL: it is none. */
+static enum sc_status read_link(const char *path, struct sc_arena *arena, const char **says)
+{
+    struct stat about;
+    *says = NULL;
+    if (lstat(path, &about) != 0 || !S_ISLNK(about.st_mode)) {
+        return SC_OK;
+    }
+    char text[4096];
+    const ssize_t bytes = readlink(path, text, sizeof text);
+    if (bytes < 0 || bytes == (ssize_t)sizeof text) {
+        return sc_fail(SC_IO, "'%s': %s", path, bytes < 0 ? strerror(errno) : strerror(ENAMETOOLONG));
+    }
+    *says = sc_arena_text(arena, text, (size_t)bytes);
+    return *says ? SC_OK : SC_NO_MEMORY;
+}
+
+enum sc_status sc_file_follow(const char *path, struct sc_arena *arena, const char **target)
+{
+    const char *at = path, *says;
+    SC_TRY(read_link(at, arena, &says));
+    for (int n = 0; says; n++) {
+        const char *folder = sc_path_folder(arena, at);
+        at = *says == '/' || !folder ? says : sc_path_join(arena, folder, says);
+        if (n == MOST_LINKS) {
+            return sc_fail(SC_IO, "'%s': %s", path, strerror(ELOOP));
+        }
+        SC_TRY(folder && at ? read_link(at, arena, &says) : SC_NO_MEMORY);
+    }
+    *target = at;
+    return SC_OK;
+}
+
 enum sc_status sc_file_check_writable(const char *path)
 {
     struct sc_arena arena = {0};
     bool exists, regular;
+    const char *target = path;
     SC_TRY(check_existing(path, &exists, &regular));
-    const char *folder = sc_path_folder(&arena, path);
-    enum sc_status status = folder ? SC_OK : SC_NO_MEMORY;
+    enum sc_status status = sc_file_follow(path, &arena, &target);
+    const char *folder = sc_path_folder(&arena, target);
+    status = status != SC_OK || folder ? status : SC_NO_MEMORY;
     if (status == SC_OK && (!exists || regular) && access(folder, W_OK | X_OK) != 0) {
         status = sc_fail(SC_IO, "'%s' cannot be written: folder '%s': %s", path, folder, strerror(errno));
     }
@@ -75,19 +110,19 @@ static enum sc_status open_in_place(struct sc_file_writer *writer)
 
 static enum sc_status open_beside(struct sc_file_writer *writer)
 {
-    const size_t room = strlen(writer->path) + 64;
-    writer->temporary = malloc(room);
-    if (!writer->temporary) {
-        return sc_fail(SC_NO_MEMORY, "out of memory: %zu bytes wanted for a file's name", room);
-    }
+    SC_TRY(sc_file_follow(writer->path, &writer->names, &writer->target));
     for (int i = 0; i < 100; i++) {
-        (void)snprintf(writer->temporary, room, "%s.%ld-%d.tmp", writer->path, (long)getpid(), i);
+        writer->temporary = sc_arena_printf(&writer->names, "%s.%ld-%d.tmp", writer->target, (long)getpid(), i);
+        if (!writer->temporary) {
+            return SC_NO_MEMORY;
+        }
         writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (writer->fd >= 0 || errno != EEXIST) {
             break;
         }
     }
     writer->open = writer->fd >= 0;
+    writer->temporary = writer->open ? writer->temporary : NULL;
     return writer->open ? SC_OK : sc_fail(SC_IO, "'%s': cannot create: %s", writer->path, strerror(errno));
 }
 
@@ -158,10 +193,9 @@ enum sc_status sc_file_commit(struct sc_file_writer *writer)
     if (writer->open) {
         SC_TRY(sc_file_flush(writer));
     }
-    if (writer->temporary && rename(writer->temporary, writer->path) != 0) {
+    if (writer->temporary && rename(writer->temporary, writer->target) != 0) {
         return fail(writer);
     }
-    free(writer->temporary);
     writer->temporary = NULL;
     sc_file_abandon(writer);
     return SC_OK;
@@ -175,7 +209,7 @@ void sc_file_abandon(struct sc_file_writer *writer)
     if (writer->temporary) {
         (void)unlink(writer->temporary);
     }
-    free(writer->temporary);
+    sc_arena_release(&writer->names);
     free(writer->buffer);
     *writer = (struct sc_file_writer){0};
 }

@@ -122,6 +122,19 @@ static enum sc_status rename_any(enum sc_status status, const char *to)
     return status == SC_IO ? rename_error(to) : status;
 }
 
+/* Names of a file on its way. Behind a link it waits beside what that leads to, which may be of another file system. */
+static enum sc_status name_way(struct sc_outputs *outputs, struct sc_output_file *file)
+{
+    const char *target;
+    SC_TRY(sc_file_follow(file->to, &outputs->arena, &target));
+    const bool linked = target != file->to;
+    file->to = target;
+    file->from = linked ? sc_arena_printf(&outputs->arena, "%s.%ld-%d", target, (long)getpid(), outputs->n)
+                        : sc_arena_printf(&outputs->arena, "%s/%d", outputs->passing, outputs->n);
+    file->before = file->from ? sc_arena_printf(&outputs->arena, "%s.before", file->from) : NULL;
+    return file->before ? SC_OK : SC_NO_MEMORY;
+}
+
 /* One more file, still to be written. */
 static enum sc_status add_file(
     struct sc_outputs *outputs, const char *name, const char *ending, const struct sc_output_file **added)
@@ -129,16 +142,15 @@ static enum sc_status add_file(
     struct stat about;
     SC_TRY(outputs->passing ? SC_OK : make_passing(outputs));
     SC_TRY(make_room(outputs));
-    struct sc_output_file file = {.to = name_file(outputs, name, ending),
-        .from = sc_arena_printf(&outputs->arena, "%s/%d", outputs->passing, outputs->n),
-        .before = sc_arena_printf(&outputs->arena, "%s/%d.before", outputs->passing, outputs->n)};
-    if (!file.to || !file.from || !file.before) {
+    struct sc_output_file file = {.to = name_file(outputs, name, ending)};
+    if (!file.to) {
         return SC_NO_MEMORY;
     }
+    SC_TRY(sc_map_put(&outputs->taken, file.to, strlen(file.to), outputs->n));
+    SC_TRY(name_way(outputs, &file));
     if (lstat(file.to, &about) == 0 && S_ISDIR(about.st_mode)) {
         return sc_fail(SC_IO, "'%s' is a folder, want room for a file", file.to);
     }
-    SC_TRY(sc_map_put(&outputs->taken, file.to, strlen(file.to), outputs->n));
     *added = &outputs->files[outputs->n];
     outputs->files[outputs->n++] = file;
     return SC_OK;

@@ -175,6 +175,48 @@ static void what_cannot_be_written_is_said_before(void **state)
     sc_arena_release(&arena);
 }
 
+static void assert_holds(const char *path, const char *want)
+{
+    struct sc_file file = {0};
+    assert_int_equal(sc_file_map(path, &file), SC_OK);
+    assert_int_equal(file.bytes, strlen(want));
+    assert_memory_equal(file.data, want, file.bytes);
+    sc_file_release(&file);
+}
+
+static void a_link_stays_one_and_what_it_leads_to_is_written(void **state)
+{
+    (void)state;
+    struct sc_arena arena = {0};
+    struct stat about;
+    const char *target, *first = path_of(&arena, "first_link"), *second = path_of(&arena, "second_link");
+    const char *behind = path_of(&arena, "behind"), *file = path_of(&arena, "behind/file");
+    assert_int_equal(mkdir(behind, 0777), 0);
+    assert_int_equal(symlink("second_link", first), 0);
+    assert_int_equal(symlink("behind/file", second), 0);
+    assert_int_equal(sc_file_check_writable(first), SC_OK); /* it leads to nothing yet */
+    assert_int_equal(sc_file_write(first, "one", 3), SC_OK);
+    assert_holds(file, "one");
+    assert_int_equal(sc_file_write(first, "two", 3), SC_OK);
+    assert_holds(file, "two");
+    assert_int_equal(lstat(first, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(lstat(second, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(sc_file_follow(file, &arena, &target), SC_OK);
+    assert_ptr_equal(target, file);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(behind), 0); /* nothing else was left in it */
+    assert_int_equal(sc_file_check_writable(first), SC_IO);
+    assert_int_equal(sc_file_write(first, "x", 1), SC_IO);
+    assert_int_equal(unlink(second), 0);
+    assert_int_equal(symlink("first_link", second), 0);
+    assert_int_equal(sc_file_write(first, "x", 1), SC_IO);
+    assert_non_null(strstr(sc_error_last()->text, "first_link"));
+    assert_int_equal(unlink(first) + unlink(second), 0);
+    sc_arena_release(&arena);
+}
+
 /* In a process of its own, which root's rights are taken from. */
 static void a_file_that_is_protected_is_not_replaced(void **state)
 {
@@ -289,6 +331,7 @@ int main(void)
         cmocka_unit_test(what_is_no_regular_file_is_refused_without_waiting),
         cmocka_unit_test(a_write_that_fails_leaves_nothing_behind),
         cmocka_unit_test(what_cannot_be_written_is_said_before),
+        cmocka_unit_test(a_link_stays_one_and_what_it_leads_to_is_written),
         cmocka_unit_test(a_file_that_is_protected_is_not_replaced),
         cmocka_unit_test(a_mapped_file_that_changes_is_told),
         cmocka_unit_test(pieces_are_a_file_when_committed),

@@ -116,6 +116,33 @@ static void a_commit_that_fails_brings_back_what_was_there(void **state)
     assert_int_equal(n_entries("out"), 2);
 }
 
+static void a_link_is_written_through(void **state)
+{
+    (void)state;
+    struct sc_outputs outputs;
+    const struct sc_value value = tensor(SC_F32);
+    struct stat about;
+    OK(mkdir("out", 0777));
+    OK(mkdir("elsewhere", 0777));
+    OK(symlink("../elsewhere/a", "out/a.npy"));
+    OK(sc_outputs_open("out", &outputs));
+    OK(sc_outputs_add(&outputs, "a", &value, SC_OUTPUT_AUTO));
+    sc_outputs_release(&outputs); /* without a commit */
+    assert_int_equal(n_entries("elsewhere"), 0);
+    for (int i = 0; i < 2; i++) { /* to nothing, then to what is there */
+        OK(sc_outputs_open("out", &outputs));
+        OK(sc_outputs_add(&outputs, "a", &value, SC_OUTPUT_AUTO));
+        OK(sc_outputs_commit(&outputs));
+        sc_outputs_release(&outputs);
+        OK(lstat("out/a.npy", &about));
+        assert_true(S_ISLNK(about.st_mode));
+        OK(lstat("elsewhere/a", &about));
+        assert_true(S_ISREG(about.st_mode) && about.st_size > 12);
+        assert_int_equal(n_entries("elsewhere"), 1);
+        assert_int_equal(n_entries("out"), 1);
+    }
+}
+
 static void names_become_file_names_and_stay_different(void **state)
 {
     (void)state;
@@ -158,6 +185,7 @@ int main(void)
         CLAIM(files_come_together_at_the_commit),
         CLAIM(without_a_commit_nothing_is_left),
         CLAIM(a_commit_that_fails_brings_back_what_was_there),
+        CLAIM(a_link_is_written_through),
         CLAIM(names_become_file_names_and_stay_different),
         CLAIM(what_npy_cannot_hold_is_refused_by_name),
     };
