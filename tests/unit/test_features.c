@@ -147,10 +147,15 @@ static void wrong_configs_are_refused(void **state)
     assert_fails(SC_IO, "preprocessor_config.json", read_config(NULL, &options));
     assert_fails(SC_BAD_INPUT, "preprocessor_config.json:1:", read_config("{", &options));
     assert_fails(SC_BAD_MODEL, "'feature_size' is missing", read_config("{}", &options));
+    assert_fails(SC_BAD_MODEL, "'feature_size' is a text, want a whole number",
+        read_config(CONFIG("\"80\"", "\"n_samples\": 1"), &options));
     assert_fails(
-        SC_BAD_MODEL, "'feature_size' is none, want", read_config(CONFIG("\"80\"", "\"n_samples\": 1"), &options));
-    assert_fails(
-        SC_BAD_MODEL, "'feature_size' is 0, want 1 to", read_config(CONFIG("0", "\"n_samples\": 1"), &options));
+        SC_BAD_MODEL, "'feature_size' is 0, want 1 or more", read_config(CONFIG("0", "\"n_samples\": 1"), &options));
+    assert_fails(SC_BAD_MODEL, "'feature_size' is 1025, want 1 to 1024",
+        read_config(CONFIG("1025", "\"n_samples\": 1"), &options));
+    assert_fails(SC_BAD_MODEL, "'do_normalize' is a text, want true or false",
+        read_config(CONFIG("80", "\"n_samples\": 9000, \"do_normalize\": \"no\""), &options));
+    assert_fails(SC_BAD_MODEL, "is a list, want an object", read_config("[]", &options));
     assert_fails(SC_BAD_MODEL, "'chunk_length' is missing", read_config(CONFIG("80", "\"x\": 1"), &options));
     assert_fails(SC_BAD_MODEL, "300 samples in all", read_config(CONFIG("80", "\"n_samples\": 300"), &options));
     assert_fails(SC_UNSUPPORTED, "'dither' is not 0",
