@@ -7,6 +7,7 @@
  *                      were called; whether the last node says that all that takes long are short parts (SC_OP_TICKS), and the
  *                      longest stretch of CPU time without the end of a part, on one thread
  *     no WHY           it does not run, or a way gives other bits */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,17 @@ struct walk {
 
 /* What the loops of a run were like, and how they are run. */
 static struct {
-    int64_t parts;
+    _Atomic int64_t parts; /* a part may hold a loop too */
     bool backwards;
     bool timed;
     double since, longest; /* CPU time of the last end of a part; the longest between two */
 } loops;
+
+static void count_parts(int64_t n)
+{
+    int64_t most = loops.parts;
+    while (n > most && !atomic_compare_exchange_weak(&loops.parts, &most, n)) { }
+}
 
 static void look_at_clock(void)
 {
@@ -52,7 +59,7 @@ void __wrap_sc_team_for(struct sc_team *team, int64_t n_parts, sc_part_fn *fn, v
 /* Which worker runs which part, and when, is left open: a loop must not care. */
 void __wrap_sc_team_for(struct sc_team *team, int64_t n_parts, sc_part_fn *fn, void *arg)
 {
-    loops.parts = n_parts > loops.parts ? n_parts : loops.parts;
+    count_parts(n_parts);
     for (int64_t part = 0; loops.timed && part < n_parts; part++) {
         fn(arg, part, 0);
         look_at_clock();
