@@ -351,15 +351,34 @@ static struct sc_state_pair *find_cross(struct sc_finder *finder, int value)
         : NULL;
 }
 
-/* Attention whose keys and values (1, 2) both are such states, and that neither appends nor counts its keys otherwise. */
+/* Operators whose keys and values are inputs 1 and 2, and the inputs by which they append, or count or hide keys otherwise. */
+static const struct {
+    const char *domain, *op;
+    int others[4];
+} crossing[] = {{"", "Attention", {4, 6, 4, 4}}, {"com.microsoft", "MultiHeadAttention", {4, 5, 6, 9}},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", {3, 4, 5, 9}}};
+
+static bool reads_keys_alone(const struct sc_node *node)
+{
+    bool reads = false;
+    for (size_t c = 0; c < sizeof crossing / sizeof crossing[0] && node->n_out == 1; c++) {
+        bool fits = strcmp(node->domain, crossing[c].domain) == 0 && strcmp(node->op, crossing[c].op) == 0;
+        for (int i = 0; i < 4; i++) {
+            fits = fits && node_in(node, crossing[c].others[i]) < 0;
+        }
+        reads |= fits;
+    }
+    return reads && !node->dead;
+}
+
+/* Attention whose keys and values both are such states. */
 static void find_viewed(struct sc_finder *finder)
 {
     for (int n = 0; n < finder->graph->n_nodes; n++) {
         const struct sc_node *node = &finder->graph->nodes[n];
         struct sc_state_pair *const cross[2] = {
             find_cross(finder, node_in(node, 1)), find_cross(finder, node_in(node, 2))};
-        if (node->dead || !is_op(node, "Attention") || node_in(node, 4) >= 0 || node_in(node, 6) >= 0 ||
-            node->n_out != 1 || !cross[0] || !cross[1]) {
+        if (!reads_keys_alone(node) || !cross[0] || !cross[1]) {
             continue;
         }
         for (int i = 0; i < 2; i++) {

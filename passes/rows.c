@@ -354,37 +354,21 @@ static struct place of_own_attention(const struct walk *w, const struct sc_node 
     return place_in(w, node, DISTANCES).part == PART_PLAIN ? of_attention(w, node) : mixed;
 }
 
-/* The past's length comes from the cache alone; a bias is as long as that of one row. */
-static struct place of_group_query(const struct walk *w, const struct sc_node *node)
-{
-    enum { SEQLENS = 5, TOTAL = 6, BIAS = 10, QUERY_LENGTHS = 16 };
-    static const int none[] = {SEQLENS, TOTAL, BIAS, QUERY_LENGTHS};
-    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-        if (none[i] < node->n_in && node->in[none[i]] >= 0) {
-            return mixed;
-        }
-    }
-    return of_rows_first(w, node);
-}
+/* Of com.microsoft: inputs, as bits, that are a mask or a bias of one row, as long as its past, or that tell lengths, which come from
+ * the cache alone. */
+static const struct {
+    const char *op;
+    unsigned none;
+} of_one_row[] = {{"Attention", 1U << 3 | 1U << 5 | 1U << 6}, {"DecoderMaskedMultiHeadAttention", 3U << 3 | 7U << 7},
+    {"GroupQueryAttention", 3U << 5 | 1U << 10 | 1U << 16}, {"MultiHeadAttention", 3U << 4 | 3U << 8}};
 
-static struct place of_masked(const struct walk *w, const struct sc_node *node)
+static struct place of_cached(const struct walk *w, const struct sc_node *node)
 {
-    for (int i = 3; i < 10 && i < node->n_in; i++) { /* a mask to cache_indirection, but for the caches */
-        if (i != 5 && i != 6 && node->in[i] >= 0) {
-            return mixed;
-        }
-    }
-    return of_rows_first(w, node);
-}
-
-/* A mask or what is added to scores is as long as the past. */
-static struct place of_joint_attention(const struct walk *w, const struct sc_node *node)
-{
-    enum { MASK = 3, SCORES_BIAS = 5, PAST_LENGTH = 6 };
-    static const int none[] = {MASK, SCORES_BIAS, PAST_LENGTH};
-    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-        if (none[i] < node->n_in && node->in[none[i]] >= 0) {
-            return mixed;
+    for (size_t o = 0; o < sizeof of_one_row / sizeof of_one_row[0]; o++) {
+        for (int i = 0; i < node->n_in && strcmp(node->op, of_one_row[o].op) == 0; i++) {
+            if (node->in[i] >= 0 && i < 32 && of_one_row[o].none >> i & 1) {
+                return mixed;
+            }
         }
     }
     return of_rows_first(w, node);
@@ -418,13 +402,13 @@ static const struct {
     {"", "Reshape", of_reshape}, {"", "RotaryEmbedding", of_rotation}, {"", "Shape", of_shape},
     {"", "SimplifiedLayerNormalization", of_last_axis}, {"", "Slice", of_slice}, {"", "Softmax", of_last_axis},
     {"", "Split", of_last_axis}, {"", "Squeeze", of_reshape}, {"", "TensorScatter", of_rows_first},
-    {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape}, {"com.microsoft", "Attention", of_joint_attention},
-    {"com.microsoft", "DecoderMaskedMultiHeadAttention", of_masked},
+    {"", "Transpose", of_transpose}, {"", "Unsqueeze", of_reshape}, {"com.microsoft", "Attention", of_cached},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", of_cached},
     {"com.microsoft", "EmbedLayerNormalization", of_embeddings}, {"com.microsoft", "FusedMatMul", of_fused_product},
-    {"com.microsoft", "GatherBlockQuantized", of_gather}, {"com.microsoft", "GroupQueryAttention", of_group_query},
+    {"com.microsoft", "GatherBlockQuantized", of_gather}, {"com.microsoft", "GroupQueryAttention", of_cached},
     {"com.microsoft", "MatMulNBits", of_last_axis}, {"com.microsoft", "MoE", of_rows_first},
-    {"com.microsoft", "QMoE", of_rows_first}, {"com.microsoft", "RotaryEmbedding", of_rotation},
-    {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
+    {"com.microsoft", "MultiHeadAttention", of_cached}, {"com.microsoft", "QMoE", of_rows_first},
+    {"com.microsoft", "RotaryEmbedding", of_rotation}, {"com.microsoft", "SimplifiedLayerNormalization", of_last_axis},
     {"com.microsoft", "SkipLayerNormalization", of_rows_first},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", of_rows_first}, {"sc", "Attention", of_own_attention}};
 

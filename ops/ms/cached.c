@@ -108,7 +108,7 @@ void sc_cached_run(
             dense_view(cached, key, i % a.batch, pages + i * n_pages, &views[i]);
         }
     }
-    if (cached->state_k || cached->present_k) {
+    if ((cached->state_k && cached->n_new > 0) || cached->present_k) {
         struct job job = {cached, kernels, views};
         sc_team_for(team, 2 * a.batch, write_part, &job);
     }

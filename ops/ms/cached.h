@@ -8,7 +8,7 @@
 #include "ops/op.h"
 
 /* K and V: n_new rows per batch row, element (b, head, row, column) at strides. Where they go:
- *   states      appended in place at start[b]
+ *   states      appended in place at start[b]; n_new is 0 where they are only read
  *   present     dense [batch, kv_heads, present_room, width]: past rows are copied there first, new ones follow
  *   neither     they are read where they lie; start is 0
  * keys, values and offset of `attention` are set by sc_cached_run; all else is the caller's. Everything was checked. */

@@ -134,6 +134,11 @@ static enum sc_status find_sizes(const struct sc_infer *infer, struct sc_mha_siz
     if (!past[0] != !past[1] || (past[0] && past[0]->kind != past[1]->kind)) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "past_key and past_value do not come in pairs");
     }
+    const struct sc_fact *kept[2] = {fact_in(infer, SC_MHA_KEY), fact_in(infer, SC_MHA_VALUE)};
+    s->viewed = s->form == SC_MHA_KEPT && kept[0]->kind == SC_KIND_STATE;
+    if (s->form == SC_MHA_KEPT && kept[0]->kind != kept[1]->kind) {
+        return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "key and value do not come in pairs");
+    }
     if (past[0] && s->form == SC_MHA_KEPT) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_MODEL, "a past together with a key of rank 4");
     }
@@ -184,7 +189,7 @@ static enum sc_status check_buffers(const struct sc_infer *infer, const struct s
 {
     const struct sc_mha_params *p = infer->params;
     const bool past = fact_in(infer, SC_MHA_PAST_K);
-    if (p->single && !s->resident && s->n >= 0 && s->n != 1) {
+    if (p->single && !s->resident && !s->viewed && s->n >= 0 && s->n != 1) {
         return sc_node_fail(infer->graph, infer->node, SC_BAD_INPUT, "query has %lld rows, want 1", (long long)s->n);
     }
     if (fact_in(infer, SC_MHA_BEAMS) && !past) {
@@ -231,6 +236,10 @@ static enum sc_status infer_mha(struct sc_infer *infer)
     if (sc_infer_out(infer, 0)) {
         sc_fact_tensor(infer->out[0], type, 3, y);
     }
+    if (s.viewed && (sc_infer_out(infer, 1) || sc_infer_out(infer, 2) || sc_infer_out(infer, 3))) {
+        return sc_node_fail(
+            infer->graph, infer->node, SC_UNSUPPORTED, "more than the output of caches that are read alone");
+    }
     for (int i = 1; i < 3; i++) {
         const int64_t present[4] = {s.batch, p->heads, s.room, i == 1 ? s.width : s.v_width};
         if (sc_infer_out(infer, i) && s.resident) {
@@ -248,6 +257,16 @@ static enum sc_status infer_mha(struct sc_infer *infer)
     return SC_OK;
 }
 
+/* What the caches of a batch hold. */
+static int64_t longest(const struct sc_state *state, int64_t batch)
+{
+    int64_t most = 0;
+    for (int64_t b = 0; b < batch; b++) {
+        most = state->rows[b].length > most ? state->rows[b].length : most;
+    }
+    return most;
+}
+
 struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call, bool with_data)
 {
     const struct sc_mha_params *p = call->params;
@@ -258,13 +277,11 @@ struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call, bool with_data
         facts.facts[p->at[SC_MHA_PAST_LENGTH]].value = NULL;
     }
     (void)find_sizes(&facts.infer, &s); /* resolve fails where this would */
-    if (s.resident) { /* what the caches hold; the longest of the batch */
-        const struct sc_state *keys = sc_mha_state(call, SC_MHA_PAST_K);
-        s.past = 0;
-        for (int64_t b = 0; b < s.batch; b++) {
-            s.past = keys->rows[b].length > s.past ? keys->rows[b].length : s.past;
-        }
+    if (s.resident) {
+        s.past = longest(sc_mha_state(call, SC_MHA_PAST_K), s.batch);
         s.total = s.past + s.n_kv;
+    } else if (s.viewed) {
+        s.total = s.n_kv = s.room = longest(sc_mha_state(call, SC_MHA_KEY), s.batch);
     } else if (s.past < 0) { /* shared, not yet known */
         s.past = 0;
         s.total = s.room;
@@ -313,6 +330,18 @@ static enum sc_status check_beams(const struct sc_call *call, const struct sc_mh
     return SC_OK;
 }
 
+/* Of the rows of one batch: as many keys as values, and a mask or bias as long as each. */
+static enum sc_status check_viewed(const struct sc_call *call, const struct sc_mha_sizes *s, bool added)
+{
+    for (int64_t b = 0; s->viewed && b < s->batch; b++) {
+        const int64_t length = sc_mha_state(call, SC_MHA_KEY)->rows[b].length;
+        if (length != sc_mha_state(call, SC_MHA_VALUE)->rows[b].length || (length != s->total && added)) {
+            return sc_node_fail(call->graph, call->node, SC_INTERNAL, "caches of several lengths");
+        }
+    }
+    return SC_OK;
+}
+
 static enum sc_status resolve_mha(const struct sc_call *call)
 {
     const struct sc_mha_params *p = call->params;
@@ -330,6 +359,7 @@ static enum sc_status resolve_mha(const struct sc_call *call)
     }
     SC_TRY(check_beams(call, &s));
     const struct sc_added added = sc_mha_added(call, &s);
+    SC_TRY(check_viewed(call, &s, added.bias || added.mask));
     for (int64_t b = 0; s.resident && b < s.batch; b++) {
         const struct sc_state *keys = sc_mha_state(call, SC_MHA_PAST_K), *values = sc_mha_state(call, SC_MHA_PAST_V);
         const int64_t length = keys->rows[b].length;

@@ -46,7 +46,8 @@ struct sc_mha_sizes {
     enum sc_mha_form form;
     int64_t batch, n, n_kv, past, total, width, v_width;
     int64_t room; /* rows that a present has room for */
-    bool resident;
+    bool resident; /* the past is kept in pages, and appended to there */
+    bool viewed; /* key and value are kept in pages, and read there; n_kv is that of the longest row */
 };
 
 const struct sc_tensor *sc_mha_in(const struct sc_call *call, enum sc_mha_input input);

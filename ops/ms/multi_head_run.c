@@ -65,6 +65,9 @@ static void find_rows(const struct sc_call *call, const struct sc_mha_sizes *s, 
     const int64_t of = s->form == SC_MHA_PACKED ? 3 : s->form == SC_MHA_PAIRS ? 2 : 1;
     sc_cached_strides(c->attention.q_strides, s->n * heads * w, w, heads * w);
     c->attention.q = q->data;
+    if (s->viewed) {
+        return;
+    }
     if (s->form == SC_MHA_PACKED) {
         sc_cached_strides(c->attention.q_strides, s->n * heads * 3 * w, 3 * w, heads * 3 * w);
         c->k = sc_const_at(q->data, w, bytes);
@@ -116,10 +119,13 @@ static void describe(
         .qk_length = s->total};
     sc_cached_strides(c->attention.y_strides, s->n * p->heads * s->v_width, s->v_width, p->heads * s->v_width);
     find_rows(call, s, c);
-    c->n_new = s->n_kv;
+    c->n_new = s->viewed ? 0 : s->n_kv;
     c->start = r->start;
     c->length = r->length;
-    if (s->resident) {
+    if (s->viewed) {
+        c->state_k = sc_mha_state(call, SC_MHA_KEY);
+        c->state_v = sc_mha_state(call, SC_MHA_VALUE);
+    } else if (s->resident) {
         c->state_k = sc_mha_state(call, SC_MHA_PAST_K);
         c->state_v = sc_mha_state(call, SC_MHA_PAST_V);
     } else if (past_k || present_k || present_v) {
@@ -135,7 +141,9 @@ static void describe(
 size_t sc_mha_scratch(const struct sc_call *call)
 {
     struct sc_mha_sizes s = sc_mha_call_sizes(call, false);
-    const struct sc_state *keys = s.resident ? sc_mha_state(call, SC_MHA_PAST_K) : NULL;
+    const struct sc_state *keys = s.resident ? sc_mha_state(call, SC_MHA_PAST_K)
+        : s.viewed                           ? sc_mha_state(call, SC_MHA_KEY)
+                                             : NULL;
     s.total = keys && keys->capacity > s.total ? keys->capacity : s.total;
     const struct rooms rooms = cut_rooms(call, &s, NULL);
     struct sc_cached_attention c;
@@ -251,7 +259,7 @@ void sc_mha_run(const struct sc_call *call)
     describe(call, &s, &rooms, &c);
     for (int64_t b = 0; b < s.batch; b++) {
         rooms.start[b] = s.resident ? c.state_k->rows[b].length : s.past;
-        rooms.length[b] = rooms.start[b] + s.n_kv;
+        rooms.length[b] = s.viewed ? c.state_k->rows[b].length : rooms.start[b] + s.n_kv;
     }
     if (s.resident) {
         sc_cache_hand_on(call, 1, sc_mha_state(call, SC_MHA_PAST_K));

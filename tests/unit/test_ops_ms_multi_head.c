@@ -192,6 +192,111 @@ static void some_masked_queries_in_pages_give_the_bits_of_as_many_calls(void **s
     op_close(&c);
 }
 
+enum { TEXTS = 2, LONGEST = 70 };
+static const int lengths[TEXTS] = {LONGEST, 5};
+
+/* Key and value of each text [1, H, length, D] in pages, as many queries of each. */
+struct texts {
+    float rows[2][TEXTS][H * LONGEST * D], queries[TEXTS * 3 * HIDDEN], bias[3 * HIDDEN];
+    float memory[2][TEXTS][2][H * SC_PAGE_ROWS * D];
+    void *pages[2][TEXTS][2];
+    struct sc_state_view views[2][TEXTS];
+    struct sc_state states[2];
+};
+
+static void make_texts(struct texts *t)
+{
+    fill(t->queries, TEXTS * 3 * HIDDEN, 51);
+    fill(t->bias, 3 * HIDDEN, 52);
+    for (int i = 0; i < 2 * TEXTS; i++) {
+        const int kind = i / TEXTS, text = i % TEXTS, n = lengths[text];
+        struct sc_state_view *view = &t->views[kind][text];
+        *view = (struct sc_state_view){.pages = t->pages[kind][text],
+            .n_pages = 2,
+            .length = n,
+            .head_stride = SC_PAGE_ROWS * D,
+            .row_stride = kind == 0 ? 1 : D,
+            .column_stride = kind == 0 ? SC_PAGE_ROWS : 1};
+        fill(t->rows[kind][text], H * n * D, 61 + (unsigned)i);
+        for (int e = 0; e < H * n * D; e++) {
+            const int h = e / (n * D), at = e / D % n, d = e % D;
+            float *page = view->pages[at / SC_PAGE_ROWS] = t->memory[kind][text][at / SC_PAGE_ROWS];
+            page[h * view->head_stride + at % SC_PAGE_ROWS * view->row_stride + d * view->column_stride] =
+                t->rows[kind][text][e];
+        }
+    }
+    for (int kind = 0; kind < 2; kind++) {
+        t->states[kind] = (struct sc_state){
+            .type = SC_F32, .heads = H, .width = D, .capacity = LONGEST, .n_rows = TEXTS, .rows = t->views[kind]};
+    }
+}
+
+/* n queries a text, of one text or, in pages, of all. */
+static enum sc_status cross(struct op_case *c, struct texts *t, bool masked, int n, int text)
+{
+    op_open(c, "com.microsoft", masked ? "DecoderMaskedMultiHeadAttention" : "MultiHeadAttention", 1, 1);
+    op_int(c, "num_heads", H);
+    op_in(c, SC_F32, t->queries + (text < 0 ? 0 : text * n * HIDDEN), DIMS(text < 0 ? TEXTS : 1, n, HIDDEN));
+    for (int kind = 0; kind < 2; kind++) {
+        if (text < 0) {
+            op_in_state(c, &t->states[kind]);
+        } else {
+            op_in(c, SC_F32, t->rows[kind][text], DIMS(1, H, lengths[text], D));
+        }
+    }
+    for (int i = 3; i < 10 && masked; i++) {
+        op_in_absent(c);
+    }
+    op_in(c, SC_F32, t->bias, DIMS(3 * HIDDEN));
+    static int values[] = {0, 1, 2, -1, -1, -1, -1, -1, -1, -1, 3}; /* that params look for */
+    c->node.in = values;
+    return op_run(c);
+}
+
+/* Of many texts in one batch, each with as many keys as it has; several queries of each are as many alone. */
+static void caches_that_are_read_alone_give_the_bits_of_each_text(void **state)
+{
+    (void)state;
+    static struct texts t;
+    make_texts(&t);
+    for (int masked = 0; masked < 2; masked++) {
+        for (int n = 1; n <= 3; n += 2) {
+            struct op_case all, one;
+            assert_int_equal(cross(&all, &t, masked, n, -1), SC_OK);
+            op_expect_dims(&all, 0, DIMS(TEXTS, n, HIDDEN));
+            for (int text = 0; text < TEXTS; text++) {
+                assert_int_equal(cross(&one, &t, false, n, text), SC_OK);
+                assert_memory_equal((const float *)op_out(&all, 0) + text * n * HIDDEN, op_out(&one, 0),
+                    (size_t)(n * HIDDEN) * sizeof(float));
+                op_close(&one);
+            }
+            op_close(&all);
+        }
+    }
+}
+
+static void caches_that_are_read_alone_come_in_pairs_and_give_nothing_back(void **state)
+{
+    (void)state;
+    static struct texts t;
+    struct op_case c;
+    make_texts(&t);
+    open_mha(&c, 1);
+    op_in(&c, SC_F32, t.queries, DIMS(TEXTS, 1, HIDDEN));
+    op_in_state(&c, &t.states[0]);
+    op_in(&c, SC_F32, t.rows[1][0], DIMS(TEXTS, H, 5, D));
+    assert_int_equal(op_run(&c), SC_BAD_MODEL);
+    assert_non_null(strstr(sc_error_last()->text, "key and value do not come in pairs"));
+    op_close(&c);
+    open_mha(&c, 3);
+    op_in(&c, SC_F32, t.queries, DIMS(TEXTS, 1, HIDDEN));
+    op_in_state(&c, &t.states[0]);
+    op_in_state(&c, &t.states[1]);
+    assert_int_equal(op_run(&c), SC_UNSUPPORTED);
+    assert_non_null(strstr(sc_error_last()->text, "more than the output of caches that are read alone"));
+    op_close(&c);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -254,6 +359,8 @@ int main(void)
         cmocka_unit_test(packed_forms_give_the_bits_of_rows_apart),
         cmocka_unit_test(a_kept_cache_gives_the_bits_of_one_that_grows),
         cmocka_unit_test(some_masked_queries_in_pages_give_the_bits_of_as_many_calls),
+        cmocka_unit_test(caches_that_are_read_alone_give_the_bits_of_each_text),
+        cmocka_unit_test(caches_that_are_read_alone_come_in_pairs_and_give_nothing_back),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(bfloat16_gives_what_f32_gives_rounded),
     };
