@@ -139,6 +139,8 @@ static enum sc_status cut_cross(struct opening *opening, const struct sc_join_pa
         }
     }
     SC_TRY(sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)));
+    SC_TRY(sc_pass_presents(model));
+    SC_TRY(sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)));
     SC_TRY(sc_pass_fold(graph));
     return sc_pass_dead(graph);
 }

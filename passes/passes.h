@@ -81,9 +81,11 @@ enum sc_status sc_pass_keep_conditions(const struct sc_model *model, int8_t *mod
 enum sc_status sc_pass_gradient(struct sc_model *model);
 /* Puts what is promised of an input into the evaluation. */
 enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_input *input);
-/* What is known of all values then; of states nothing is taken for granted. */
+/* What is known of all values then; of states nothing is taken for granted but what their operators append. */
 enum sc_status sc_pass_evaluate(const struct sc_graph *graph, const struct sc_pass_options *options,
     struct sc_arena *arena, struct sc_symbolics *s);
+/* Once facts are there. */
+enum sc_status sc_pass_presents(struct sc_model *model);
 enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_positions(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);

@@ -27,6 +27,34 @@ enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_inpu
     return SC_OK;
 }
 
+/* Operators of com.microsoft that append keys and values: which input is the past that output 1 goes on from. */
+static const struct {
+    const char *op;
+    int past;
+} appending[] = {{"MultiHeadAttention", 6}, {"DecoderMaskedMultiHeadAttention", 5}, {"GroupQueryAttention", 3}};
+
+/* A cache that an operator goes on from is as long as the past, where its length is all that is not known: what is appended is
+ * the new rows. Other states may be made in any way. */
+static bool is_appended(const struct sc_graph *graph, const struct sc_pass_input *input)
+{
+    bool appended = false;
+    int n_past = 0;
+    for (int d = 0; d < input->rank; d++) {
+        n_past += input->dims[d].symbol[SC_PASS_PAST] != 0;
+    }
+    for (int n = 0; n < graph->n_nodes && n_past == 1 && !appended; n++) {
+        const struct sc_node *node = &graph->nodes[n];
+        for (size_t a = 0; a < sizeof appending / sizeof appending[0] && !node->dead; a++) {
+            const int past = appending[a].past;
+            appended |= strcmp(node->domain, "com.microsoft") == 0 && strcmp(node->op, appending[a].op) == 0 &&
+                node->n_in > past + 1 && node->n_out > 2 &&
+                ((node->in[past] == input->value && node->out[1] == input->next) ||
+                    (node->in[past + 1] == input->value && node->out[2] == input->next));
+        }
+    }
+    return appended;
+}
+
 enum sc_status sc_pass_evaluate(
     const struct sc_graph *graph, const struct sc_pass_options *options, struct sc_arena *arena, struct sc_symbolics *s)
 {
@@ -43,7 +71,8 @@ enum sc_status sc_pass_evaluate(
     s->n_symbols = SC_PASS_SYMBOLS;
     s->least[SC_PASS_NEW] = s->least[SC_PASS_SOURCE] = 1;
     for (int i = 0; i < options->n_inputs; i++) {
-        SC_TRY(options->inputs[i].next >= 0 ? SC_OK : sc_pass_promise(s, &options->inputs[i]));
+        const struct sc_pass_input *input = &options->inputs[i];
+        SC_TRY(input->next < 0 || is_appended(graph, input) ? sc_pass_promise(s, input) : SC_OK);
     }
     return sc_symbolics_run(s);
 }

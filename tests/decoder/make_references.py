@@ -32,6 +32,8 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/exports/together"))
 import make_together  # noqa: E402
 
+TOGETHER = make_together.FAMILIES | make_together.FUSED
+
 STEPS = 200
 LENGTHS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 70]  # the last is cut by chunks of 64
 TYPES = {onnx.TensorProto.FLOAT: np.float32, onnx.TensorProto.FLOAT16: np.float16, onnx.TensorProto.BOOL: bool,
@@ -138,16 +140,17 @@ def of_file(path, judge, positions, folder):
 
 def of_encoder(family, positions, folder):
     """Sources of the same lengths, in the other order; prompts begin as the config says."""
-    files, config = make_together.FAMILIES[family]
+    files, config = TOGETHER[family]
+    hears = family.startswith("whisper")
     models, random = make_together.Together(files), np.random.default_rng(31)
     sounds = make_together.features(random, len(LENGTHS))
     prompts, rows = [], []
     for p, (length, steps) in enumerate(lengths(positions)):
         source = random.integers(0, 96, min(LENGTHS[-1 - p], positions or LENGTHS[-1])).tolist()
         prompts.append({"ids": [config["decoder_start_token_id"]] + random.integers(0, 96, length - 1).tolist()})
-        prompts[-1] |= {"features": p} if family == "whisper" else {"source": source}
-        rows.append(models.rows(sounds[p:p + 1] if family == "whisper" else np.array([source]), prompts[-1]["ids"], steps))
-    if family == "whisper":
+        prompts[-1] |= {"features": p} if hears else {"source": source}
+        rows.append(models.rows(sounds[p:p + 1] if hears else np.array([source]), prompts[-1]["ids"], steps))
+    if hears:
         np.save(folder / "features.npy", sounds)
     write(folder, prompts, rows)
 
@@ -162,7 +165,7 @@ def digest(files):
 def make(form, model, judge, positions, folder):
     family = form.removeprefix("together_").removesuffix("_apart")
     models = [model] if judge != "together" else [
-        ROOT / f"tests/exports/models/{make_together.FAMILIES[family][0]}_{part}" for part in make_together.PARTS]
+        ROOT / f"tests/exports/models/{TOGETHER[family][0]}_{part}" for part in make_together.PARTS]
     stamp = digest(file for part in models for file in sorted(part.iterdir()) if file.is_file()) + f" {positions}\n"
     if (folder / "stamp").exists() and (folder / "stamp").read_text() == stamp:
         return

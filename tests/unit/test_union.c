@@ -52,6 +52,37 @@ static void caches_are_paged_and_cross_attention_is_constant(void **state)
     union_close(&f);
 }
 
+/* MultiHeadAttention gives keys and values back beside its result, and its steps are told the length of the past by a cache. */
+static void fused_attention_is_no_other(void **state)
+{
+    struct union_case f;
+    struct sc_state_pair *pairs;
+    int n;
+    bool apart;
+    (void)state;
+    union_folder(&f);
+    union_link(&f, "whisper_fused17_encoder", "encoder_model.onnx");
+    union_link(&f, "whisper_fused17_decoder", "decoder_model.onnx");
+    union_link(&f, "whisper_fused17_decoder_with_past", "decoder_with_past_model.onnx");
+    assert_ok(sc_union_open(NULL, f.folder, NULL, &f.model));
+    assert_false(has_value(&f, "cross:input_ids"));
+    for (int m = 0; m < f.model->graph->n_nodes; m++) { /* what makes constants has no attention */
+        const struct sc_node *node = &f.model->graph->nodes[m];
+        assert_true(strcmp(node->op, "MultiHeadAttention") != 0 ||
+            strncmp(f.model->graph->values[node->out[0]].name, "cross:", 6) != 0);
+    }
+    assert_ok(sc_decode_rewrite(f.model, NULL, &n, &pairs));
+    assert_int_equal(n, 8);
+    assert_int_equal(count_pairs(pairs, n, SC_STATE_PAGED), 4);
+    assert_int_equal(count_pairs(pairs, n, SC_STATE_CONSTANT), 4);
+    for (int p = 0; p < n; p++) {
+        assert_true(sc_state_is_viewed(&pairs[p]));
+    }
+    assert_ok(sc_decode_rows_apart(f.model, n, pairs, sc_graph_find(f.model->graph, "logits"), &apart));
+    assert_true(apart);
+    union_close(&f);
+}
+
 static void a_table_of_both_files_is_kept_once(void **state)
 {
     struct union_case f;
@@ -130,8 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_merged_decoder_gives_steps_and_what_makes_constants),
         cmocka_unit_test(caches_are_paged_and_cross_attention_is_constant),
-        cmocka_unit_test(a_table_of_both_files_is_kept_once), cmocka_unit_test(weights_are_shared_as_was_compared),
-        cmocka_unit_test(missing_files_are_named), cmocka_unit_test(files_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_model_of_its_own_is_no_union)};
+        cmocka_unit_test(fused_attention_is_no_other), cmocka_unit_test(a_table_of_both_files_is_kept_once),
+        cmocka_unit_test(weights_are_shared_as_was_compared), cmocka_unit_test(missing_files_are_named),
+        cmocka_unit_test(files_that_do_not_fit_are_refused), cmocka_unit_test(a_model_of_its_own_is_no_union)};
     return cmocka_run_group_tests_name("union", tests, NULL, NULL);
 }
