@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes model.onnx: a small decoder with random weights in the opset 24 form of a cache (TensorScatter, Attention with
-nonpad_kv_seqlen). Llama shape: 2 layers, width 32, 4 heads, 2 KV heads, vocabulary 64, capacity 256.
+nonpad_kv_seqlen). Llama shape: 2 layers, width 32, 4 heads, 2 KV heads, vocabulary 64, capacity 288.
 
 usage: make_decoder.py [FOLDER]          needs onnx and numpy
 """
@@ -14,7 +14,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper as nh
 
-LAYERS, WIDTH, HEADS, KV, FORWARD, VOCABULARY, CAPACITY = 2, 32, 4, 2, 64, 64, 256
+LAYERS, WIDTH, HEADS, KV, FORWARD, VOCABULARY, CAPACITY = 2, 32, 4, 2, 64, 64, 288
 HEAD = WIDTH // HEADS
 
 

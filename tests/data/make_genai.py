@@ -15,7 +15,7 @@ import torch
 import transformers
 
 SIZES = dict(vocab_size=80, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-             max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+             max_position_embeddings=288, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 # name: configuration, what it has beside SIZES, precision, options of the builder
 FORMS = {
     "llama": ("LlamaConfig", {"head_dim": 16}, "fp32", []),

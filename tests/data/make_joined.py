@@ -16,7 +16,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).parent
-WORDS, HIDDEN, HEADS, LAYERS, POSITIONS = 80, 32, 4, 2, 256
+WORDS, HIDDEN, HEADS, LAYERS, POSITIONS = 80, 32, 4, 2, 288
 
 
 class Graph:

@@ -82,7 +82,7 @@ static void scatter_joins_caches_with_their_capacity(void **state)
     sc_model_close(model);
 }
 
-/* The exporter names the width of a cache, which the operator knows, and has a table of 256 positions. */
+/* The exporter names the width of a cache, which the operator knows, and has a table of 288 positions. */
 static void group_query_joins_caches_of_a_named_width(void **state)
 {
     (void)state;
@@ -98,9 +98,9 @@ static void group_query_joins_caches_of_a_named_width(void **state)
     assert_int_equal(key->width, 16);
     int64_t context = 0;
     assert_ok(sc_context_settle(model->graph, n, pairs, &context));
-    assert_int_equal(context, 256);
-    context = 257;
-    assert_fails(SC_BAD_USAGE, "a context of 257 positions was asked for, the model has room for 256",
+    assert_int_equal(context, 288);
+    context = 289;
+    assert_fails(SC_BAD_USAGE, "a context of 289 positions was asked for, the model has room for 288",
         sc_context_settle(model->graph, n, pairs, &context));
     sc_model_close(model);
 }
