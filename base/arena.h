@@ -7,8 +7,8 @@
 
 /* A list of growing blocks; allocations are cut from the newest. Nothing is freed singly.
  *
- *   zeros ── sc_arena_alloc ──► in use ── sc_arena_reset ──► empty, keeps its largest block ── sc_arena_release ──►
- * zeros
+ *   zeros ── sc_arena_alloc ──► in use ── sc_arena_reset ──► empty, keeps its largest block
+ *                                  └──────────── sc_arena_release ───┴──► zeros
  *
  * A zeroed struct is an empty arena; release is safe on it. An arena belongs to one thread at a time. */
 struct sc_arena {

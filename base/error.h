@@ -8,8 +8,8 @@
 
 #include "include/stagecoach_error.h" /* enum sc_status, struct sc_error: what callers of the library see too */
 
-/* Sets the error of this thread and returns `code`. The text: lower case, no full stop, names quoted, found and wanted.
- */
+/* Sets the error of this thread and returns `code`. The text: lower case, no full stop, names quoted, found and
+ * wanted. */
 enum sc_status sc_fail(enum sc_status code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "context: " before the text of this thread's error and returns its code. */

@@ -15,8 +15,7 @@ typedef void sc_part_fn(void *arg, int64_t part, int worker);
 
 struct sc_team_options {
     int n_workers; /* at least 1 */
-    void (*on_start)(
-        void *arg, int worker); /* run once on each worker (binding); NULL: none. Worker 0: in the caller */
+    void (*on_start)(void *arg, int worker); /* run once on each worker, 0 in the caller: binds it; NULL: none */
     void *on_start_arg;
 };
 

@@ -34,8 +34,7 @@ struct sc_attribute {
         float f;
         int64_t i;
         struct sc_string s;
-        const struct sc_tensor
-            *tensor; /* decoded, plain storage; sparse tensors are expanded. Also for type TENSORS: an array */
+        const struct sc_tensor *tensor; /* decoded, plain storage, dense; for TENSORS an array */
         struct sc_graph *graph; /* GRAPH; for GRAPHS an array */
         const float *floats;
         const int64_t *ints;

@@ -11,8 +11,8 @@
 
 /* What is known about a value before it exists.
  * A dim is >= 0 when known, -1 when not, and below -1 it is a symbol: equal symbols are equal dims ("batch",
- * "sequence"). `value` is the content when it is known at this point (small tensors: shapes, axes, indices); borrowed.
- */
+ * "sequence"). `value` is the content when it is known at this point (small tensors: shapes, axes, indices);
+ * borrowed. */
 struct sc_fact {
     enum sc_kind kind; /* SC_KIND_NONE: nothing is known, or the value is absent */
     enum sc_type type; /* of the elements; SC_TYPE_NONE: unknown */
@@ -32,13 +32,11 @@ enum sc_place { SC_PLACE_NODE, SC_PLACE_INPUT, SC_PLACE_INITIALIZER, SC_PLACE_OU
 
 /* Where the bytes of an initializer lie. Nothing is read before someone asks for it (sc_weight_tensor). */
 struct sc_weight {
-    struct sc_tensor
-        shape; /* type and dims; data is NULL unless the content is small and decoded (values of small tensors) */
+    struct sc_tensor shape; /* type and dims; data is NULL unless the content is small and decoded */
     const unsigned char *raw; /* little-endian bytes in a mapped file; NULL: `decoded` holds them */
     size_t raw_bytes;
     void *decoded; /* plain values in the model arena: small ones of a typed field (float_data, ...), strings, sparse */
-    const unsigned char
-        *message; /* neither of the two: a TensorProto in the mapped file with the values in a typed field */
+    const unsigned char *message; /* neither of the two: a TensorProto in the mapped file, values in a typed field */
     size_t message_bytes;
     bool external;
     int file; /* index of the mapped file; -1: none */

@@ -81,8 +81,8 @@ enum sc_status sc_load_small(struct sc_loader *loader, struct sc_weight *weight)
 enum sc_status sc_load_tensor(
     struct sc_loader *loader, const char *name, const Sc__Onnx__TensorProto *tensor, struct sc_tensor *result);
 
-/* decode.c: the field of TensorProto that holds the values of a type, and how many entries it has for count elements.
- */
+/* decode.c: the field of TensorProto that holds the values of a type, and how many entries it has for count
+ * elements. */
 unsigned sc_value_field(enum sc_type type);
 int64_t sc_value_count(enum sc_type type, int64_t count);
 /* Typed values of a TensorProto message to plain memory. The walker has counted and checked them. Strings

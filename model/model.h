@@ -15,9 +15,8 @@ struct sc_weight_source {
 
 /* An opened model. The file stays mapped; raw weight bytes are found by offset and are not touched by opening.
  *
- *   sc_model_open ──► graph as in the file ── passes rewrite `graph` in place ──► sc_weight_tensor on owners ──►
- * sc_model_close
- */
+ *   sc_model_open ──► graph as in the file ── passes rewrite `graph` in place
+ *                                          ──► sc_weight_tensor on owners ──► sc_model_close */
 struct sc_model {
     struct sc_arena arena;
     char *path, *folder;
@@ -104,18 +103,17 @@ size_t sc_weight_bytes(const struct sc_weight *weight);
 struct sc_write_options {
     const char *location; /* a file beside the model for values of 1 KiB and more, as external data; NULL: all inside */
     int n_stages;
-    const int
-        *stages; /* by node of the graph: its pipeline_stage, -1: none; the file is then of IR version 11 at least.
-                          NULL: no multi-device annotations */
+    const int *stages; /* by node of the graph: its pipeline_stage, -1: none; the file is then of IR version 11 at
+                          least. NULL: no multi-device annotations */
 };
 
 /* Writes `graph`, the model's own or one made of it, with the functions that it calls, as a .onnx file of the model's IR
  * version (at least 4) and operator sets: nodes that are not dead, initializers that somebody reads, facts as declared
  * types. Values of mapped weights are copied from file to file, whatever their number, in bounded memory. The file (and
  * the one of `location`) is there whole or not at all; it may be the one the model was read from. Descriptions,
- * metadata and, but for `stages`, multi-device annotations are left out; sparse initializers were made dense by loading. options NULL:
- * zeros. Fails with SC_IO, with SC_LIMIT over 2 GiB without `location`, and with SC_UNSUPPORTED for nodes of a version
- * of their operator set that the model does not import. */
+ * metadata and, but for `stages`, multi-device annotations are left out; sparse initializers were made dense by
+ * loading. options NULL: zeros. Fails with SC_IO, with SC_LIMIT over 2 GiB without `location`, and with SC_UNSUPPORTED
+ * for nodes of a version of their operator set that the model does not import. */
 enum sc_status sc_model_write(const struct sc_model *model, const struct sc_graph *graph, const char *path,
     const struct sc_write_options *options);
 

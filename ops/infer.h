@@ -8,8 +8,8 @@
 /* out[0] has the type and shape of in[0]. Usable as a row's infer. */
 enum sc_status sc_infer_same(struct sc_infer *infer);
 
-/* out[i] has the shape of `like` (which may be NULL or unknown) and the given type. Nothing when nobody named out[i].
- */
+/* out[i] has the shape of `like` (which may be NULL or unknown) and the given type. Nothing when nobody named
+ * out[i]. */
 void sc_infer_shape_of(struct sc_infer *infer, int i, const struct sc_fact *like, enum sc_type type);
 
 /* out[0]: all inputs broadcast against each other, of type in[0] (usable as a row's infer), or of `type`. */

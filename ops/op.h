@@ -11,8 +11,7 @@
 /* Facts in, facts out. in[i] is NULL for an absent input, out[i] is NULL for an output that nobody named.
  * Out facts start unknown. Types of in[] that are known obey the schema (sc_check_types ran before). infer fills what
  * it can: a dim that it cannot know stays unknown, and is settled by resolve. Before anything runs it is called again
- * with every dim of the inputs known, so checks of dims belong here alone.
- */
+ * with every dim of the inputs known, so checks of dims belong here alone. */
 struct sc_infer {
     const struct sc_graph *graph;
     const struct sc_node *node;
@@ -54,8 +53,8 @@ struct sc_pack {
 };
 
 /* One execution of a step. in[i] is NULL for an absent input; out[i] is NULL when nobody reads it and the operator's
- * clause makes it optional. Tensors are plain storage and dense unless the row's `strided` bit for that input is set.
- */
+ * clause makes it optional. Tensors are plain storage and dense unless the row's `strided` bit for that input is
+ * set. */
 struct sc_call {
     const struct sc_graph *graph;
     const struct sc_node *node;
@@ -86,15 +85,13 @@ struct sc_cost {
 
 enum sc_op_flag {
     SC_OP_PURE = 1, /* same inputs, same outputs: may be folded */
-    SC_OP_VIEW = 2, /* out[0] shows in[0]'s memory: run sets its data and strides, moves nothing. Inputs need not be
-                       dense if strided */
+    SC_OP_VIEW = 2, /* out[0] shows in[0]'s memory: run sets its data and strides, moves nothing */
     SC_OP_IN_PLACE = 4, /* out[0] may have the memory of in[0] when their bytes are equal and in[0] dies here */
     SC_OP_RANDOM = 8, /* draws from call->random */
     SC_OP_STATE = 16, /* takes and gives SC_KIND_STATE in place of its cache tensors */
     SC_OP_ROW_MIXING = 32, /* a row's result depends on other rows of the batch */
-    SC_OP_TICKS =
-        64 /* all that takes long is parts of sc_team_for under half a millisecond, for all but extreme dims, or
-                        bodies. Large work of other operators is done while worker 0 looks after messages */
+    SC_OP_TICKS = 64 /* all that takes long is parts of sc_team_for under half a millisecond, for all but extreme dims,
+                        or bodies. Large work of other operators is done while worker 0 looks after messages */
 };
 
 struct sc_op {
@@ -115,10 +112,10 @@ struct sc_op {
      * NULL: infer settles all. */
     enum sc_status (*resolve)(const struct sc_call *call);
     void (*run)(const struct sc_call *call); /* dense kernels: cannot fail */
-    enum sc_status (*exec)(
-        const struct sc_call *call); /* instead of run: control flow, sequences, strings; sets out itself */
-    void (*cost)(
-        const struct sc_infer *infer, struct sc_cost *cost); /* NULL: bytes in and out, one operation an element */
+    /* Instead of run: control flow, sequences, strings; sets out itself. */
+    enum sc_status (*exec)(const struct sc_call *call);
+    /* NULL: bytes in and out, one operation an element. */
+    void (*cost)(const struct sc_infer *infer, struct sc_cost *cost);
 };
 
 /* The row of an operator of ai.onnx that runs by exec alone, written NAME without quotes. */

@@ -9,8 +9,9 @@
 
 /* One (domain, name, since). Texts are the columns of schema.tsv:
  *   inputs, outputs   "X:T A?:T1 rest*:T"   name, then ? optional or * variadic (heterogeneous: ~), then type variable
- * or type attributes        "axis:int=0 mode:string! shape:ints"   ! required, = default types "T=float,double
- * T1=tensor(int64),seq(tensor(float))..."   plain names are tensors */
+ *                                           or type
+ *   attributes        "axis:int=0 mode:string! shape:ints"   ! required, = default
+ *   types             "T=float,double T1=tensor(int64),seq(tensor(float))..."   plain names are tensors */
 struct sc_schema {
     const char *domain, *name;
     int since;
@@ -19,13 +20,15 @@ struct sc_schema {
     const char *inputs, *outputs, *attributes, *types;
 };
 
-const struct sc_schema *sc_schema_find(
-    const char *domain, const char *name, int version); /* newest not newer than version */
+/* The newest that is not newer than the version; NULL when there is none. */
+const struct sc_schema *sc_schema_find(const char *domain, const char *name, int version);
+
+/* All of them, sorted by domain, name and since. */
 const struct sc_schema *sc_schema_all(int *n);
 
 /* Checks every node of the graph and its bodies: known operator and version, arity, attribute names and types, required
- * ones there. SC_BAD_MODEL for what the schema forbids, SC_UNSUPPORTED for an operator that has no row here. One line
- * names file node and operator. */
+ * ones there. SC_BAD_MODEL for what the schema forbids, SC_UNSUPPORTED for an operator that has no row here. The message
+ * names node and operator. */
 enum sc_status sc_check_graph(const struct sc_graph *graph);
 
 /* Checks the element types of one node's inputs against its schema's constraints. */

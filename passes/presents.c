@@ -31,8 +31,8 @@ static bool gives_back(const struct sc_graph *graph, const struct sc_node *node)
 {
     const bool attends = !node->dead && strcmp(node->domain, "com.microsoft") == 0 &&
         strcmp(node->op, "MultiHeadAttention") == 0 && node_in(node, PAST_KEY) < 0;
-    return attends && hidden_of(graph, node_in(node, KEY)) && hidden_of(graph, node_in(node, VALUE)) && node->n_out > 1 &&
-        (node->out[1] >= 0 || (node->n_out > 2 && node->out[2] >= 0));
+    return attends && hidden_of(graph, node_in(node, KEY)) && hidden_of(graph, node_in(node, VALUE)) &&
+        node->n_out > 1 && (node->out[1] >= 0 || (node->n_out > 2 && node->out[2] >= 0));
 }
 
 /* bias[from ... to) */

@@ -16,11 +16,13 @@ enum sc_convert_flag {
 bool sc_convertible(enum sc_type type);
 
 /* n elements of dense plain memory; the ranges do not overlap unless they are the same and of equal width.
- *   to floats: rounded once to nearest even, also from 64-bit integers; past the largest value infinity, or narrow.h
- *   float to integer: towards zero. What does not fit is defined though meaningless: i64 and i32 give their minimum,
- * u64 and u32 the bits of that 64-bit minimum, smaller types the low bits of the i32 integer to integer: the low bits,
- * also for 4 and 2 bits (8 to int4 is -8) to bool: false for zeros, true for all else and NaN Both types are
- * convertible. Source: ONNX Cast-28. */
+ *   to floats            rounded once to nearest even, also from 64-bit integers; past the largest value infinity, or
+ *                        what narrow.h says
+ *   float to integer     towards zero. What does not fit is defined though meaningless: i64 and i32 give their minimum,
+ *                        u64 and u32 the bits of that 64-bit minimum, smaller types the low bits of the i32
+ *   integer to integer   the low bits, also for 4 and 2 bits (8 to int4 is -8)
+ *   to bool              false for zeros, true for all else and NaN
+ * Both types are convertible. Source: ONNX Cast-28. */
 void sc_convert(enum sc_type from_type, const void *from, enum sc_type to_type, void *to, int64_t n, unsigned flags);
 
 /* Element i of a dense tensor of a convertible type, rounded to double. */

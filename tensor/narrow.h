@@ -86,10 +86,11 @@ uint16_t sc_bf16_from_f64(double value);
 float sc_narrow_to_f32(enum sc_type type, uint8_t code);
 
 /* The code of the nearest value, with the rules of Cast-28:
- *   fp8, saturate: infinities and what rounds past the largest value become +-largest; without: infinity in e5m2, NaN
- * in the others. NaN stays NaN. The fnuz kinds have no -0. fp6, fp4: always saturate; NaN becomes -0. float8e8m0,
- * saturate: clamps to [2^-127, 2^127], also 0 and infinity; without: NaN outside. `round` says how. Negative values
- * count by magnitude (the clause leaves them open). */
+ *   fp8          saturate: infinities and what rounds past the largest value become +-largest; without: infinity in
+ *                e5m2, NaN in the others. NaN stays NaN. The fnuz kinds have no -0
+ *   fp6, fp4     always saturate; NaN becomes -0
+ *   float8e8m0   saturate: clamps to [2^-127, 2^127], also 0 and infinity; without: NaN outside. `round` says how.
+ *                Negative values count by magnitude (the clause leaves them open) */
 uint8_t sc_narrow_from_f64(enum sc_type type, double value, bool saturate, enum sc_round round);
 
 #endif

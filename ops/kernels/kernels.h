@@ -12,8 +12,8 @@ enum sc_isa { SC_ISA_BASE, SC_ISA_AVX2, SC_ISA_AVX512, SC_ISA_N };
 #define SC_ISA_NAMES "base avx2 avx512" /* in that order */
 
 /* f32 functions of one argument. Each result depends on its own element alone. Errors within 2 ulp; sigmoid 2.5; silu,
- * gelu and hard_swish 2.5 ulp of the larger of argument and result, as the expansions that they step through. round: half to even.
- */
+ * gelu and hard_swish 2.5 ulp of the larger of argument and result, as the expansions that they step through. round:
+ * half to even. */
 #define SC_UNARY_F32(X)                                                                                                \
     X(exp)                                                                                                             \
     X(log)                                                                                                             \
@@ -94,10 +94,9 @@ struct sc_coded {
     int32_t sum; /* of the codes */
 };
 
-/* Codes of 2, 4 or 8 bits, without sign, of sixteen columns: chunks of 64 bytes, each of 8 / bits quads of k. Byte 4 j + i of
- * a chunk has, low bits first, entry i of each quad of column j. A block is whole chunks. */
-
-/* Panels of codes that stand for (code - zero) * scale. */
+/* Panels of codes that stand for (code - zero) * scale: of 2, 4 or 8 bits, without sign, of sixteen columns. They lie in
+ * chunks of 64 bytes, each of 8 / bits quads of k: byte 4 j + i of a chunk has, low bits first, entry i of each quad of
+ * column j. A block is whole chunks. */
 struct sc_code_panels {
     int bits;
     int64_t block, blocks; /* codes of a block, a multiple of 16; blocks of a column */
@@ -202,11 +201,12 @@ struct sc_kernels {
     float (*sum_squares)(const float *x, float shift, int64_t n); /* of x[i] - shift */
     float (*max)(const float *x, int64_t n); /* -inf for n = 0; NaN if any is */
     float (*min)(const float *x, int64_t n); /* inf for n = 0; NaN if any is */
-    float (*exp_sum)(
-        const float *x, float shift, float *y, int64_t n); /* y = exp(x - shift), returns their sum; x may be y */
+    /* y = exp(x - shift), returns their sum; x may be y */
+    float (*exp_sum)(const float *x, float shift, float *y, int64_t n);
     void (*scale)(const float *x, float factor, float *y, int64_t n); /* y = x * factor */
-    void (*scale_shift)(const float *x, float shift, float factor, const float *weight, const float *bias, float *y,
-        int64_t n); /* y = (x - shift) * factor * weight + bias, each step rounded; weight, bias may be NULL */
+    /* y = (x - shift) * factor * weight + bias, each step rounded; weight, bias may be NULL */
+    void (*scale_shift)(
+        const float *x, float shift, float factor, const float *weight, const float *bias, float *y, int64_t n);
     void (*axpy)(float a, const float *x, float *y, int64_t n); /* y = fma(a, x, y) */
     void (*gemm_tile)(const struct sc_gemm_tile *tile);
     void (*gemm_tile_i32)(const struct sc_gemm_tile *tile); /* a, b, bias and c point to int32_t; sums wrap around */

@@ -195,7 +195,8 @@ static void stuck_work_does_not_look_alive(void **state)
     assert_int_equal(sc_team_create(&(struct sc_team_options){.n_workers = 1}, &team), SC_OK);
     sc_team_set_progress(team, count_progress, &tally);
     assert_int_equal(sc_team_relieve(team, be_stuck, NULL), SC_OK);
-    assert_true(tally.n_progress < 20); /* of 100 looks: only where it went to sleep, in pieces on a machine with more to do */
+    /* of 100 looks: only where it went to sleep, in pieces on a machine with more to do */
+    assert_true(tally.n_progress < 20);
     assert_int_equal(sc_team_relieve(NULL, be_stuck, NULL), SC_OK);
     sc_team_free(team);
 }
