@@ -39,7 +39,12 @@ accept $g -f none.jsonl
 [ ! -s ../out ] || complain 1 "a result of no request" $g
 mkdir folder.jsonl
 mkfifo pipe.jsonl
-truncate -s 2G large.jsonl
 refuse 3 "'folder.jsonl': is a directory, want a regular file" $g -f folder.jsonl
 refuse 3 "'pipe.jsonl': is a device or pipe, want a regular file" $g -f pipe.jsonl
-refuse 3 "'large.jsonl': over 1073741824 bytes, the limit here" $g -f large.jsonl
+# a file without end of line is a request too long, whatever its size
+truncate -s 2G large.jsonl
+for n in 1 3; do
+    on_ranks $n $g -f large.jsonl
+    [ "$code" = 3 ] || complain $n "exit code $code, want 3" $g
+    grep -q '"error": "line 1: a line of 2147483648 bytes, want at most ' ../out || complain $n "$(head -c 300 ../out)" $g
+done
