@@ -5,11 +5,10 @@
 usage: make_references.py FOLDER [FORM...]     all forms, into FOLDER/FORM; needs ./dev venv
        make_references.py FOLDER --model MODEL.onnx      one more, into FOLDER itself
 
-Ten prompts of random ids by a fixed seed, each continued by its greedy tokens for 200 steps, or to the end of the positions
-that the form has. reference.json has per prompt the ids, the greedy tokens and the five largest logits of every step (with an
-encoder its source too, or the place of its features in features.npy); logits.npy whole rows of all steps, prompt after
-prompt. ONNX Runtime on one thread computes them, and for operators that it does not have, or approximates, the reference
-evaluator of onnx.
+Ten prompts of random ids by a fixed seed, each continued by its greedy tokens for 200 steps. reference.json has per prompt
+the ids, the greedy tokens and the five largest logits of every step (with an encoder its source too, or the place of its
+features in features.npy); logits.npy whole rows of all steps, prompt after prompt. ONNX Runtime on one thread computes them,
+and for operators that it does not have, or approximates, the reference evaluator of onnx.
 
 Of forms that are judged `rounded` this has what ONNX Runtime says with roundings of its own; roundings.py makes of it what
 decoder_test reads.
@@ -92,30 +91,14 @@ class Decoder:
         result = dict(zip(self.outputs, self.evaluate(None, self.feeds(state, position, ids))))
         return result["logits"][0].astype(np.float32), {name: result[new] for name, new in self.states.items()}
 
-    def rows(self, prompt, steps):
+    def rows(self, prompt):
         state, ids, position, rows = self.begin(), list(prompt), 0, []
-        for _ in range(steps):
+        for _ in range(STEPS):
             logits, state = self.step(state, position, ids)
             position += len(ids)
             rows.append(logits[-1])
             ids = [int(rows[-1].argmax())]
         return np.stack(rows)
-
-    def ends_at(self, positions):
-        """There is a place for so many, and none for two more: with one, a slice that is left with one element may be broadcast."""
-        self.step(self.begin(), 0, [0] * positions)
-        try:
-            self.step(self.begin(), 0, [0] * (positions + 2))
-        except Exception:  # noqa: BLE001  # onnxruntime has a class for every cause
-            return True
-        return False
-
-
-def lengths(positions):
-    """Of prompt and steps: both have a part of what there is."""
-    for length in LENGTHS:
-        length = min(length, positions // 2) if positions else length
-        yield length, min(STEPS, positions - length) if positions else STEPS
 
 
 def write(folder, prompts, rows):
@@ -127,29 +110,27 @@ def write(folder, prompts, rows):
     np.save(folder / "logits.npy", np.concatenate(rows))
 
 
-def of_file(path, judge, positions, folder):
+def of_file(path, judge, folder):
     decoder, random = Decoder(path, judge), np.random.default_rng(20)
     prompts, rows = [], []
-    if positions and not decoder.ends_at(positions):
-        sys.exit(f"{path}: forms.tsv says that it has {positions} positions, it goes on behind them")
-    for length, steps in lengths(positions):
+    for length in LENGTHS:
         prompts.append({"ids": random.integers(0, decoder.vocabulary, length).tolist()})
-        rows.append(decoder.rows(prompts[-1]["ids"], steps))
+        rows.append(decoder.rows(prompts[-1]["ids"]))
     write(folder, prompts, rows)
 
 
-def of_encoder(family, positions, folder):
+def of_encoder(family, folder):
     """Sources of the same lengths, in the other order; prompts begin as the config says."""
     files, config = TOGETHER[family]
     hears = family.startswith("whisper")
     models, random = make_together.Together(files), np.random.default_rng(31)
     sounds = make_together.features(random, len(LENGTHS))
     prompts, rows = [], []
-    for p, (length, steps) in enumerate(lengths(positions)):
-        source = random.integers(0, 96, min(LENGTHS[-1 - p], positions or LENGTHS[-1])).tolist()
+    for p, length in enumerate(LENGTHS):
+        source = random.integers(0, 96, LENGTHS[-1 - p]).tolist()
         prompts.append({"ids": [config["decoder_start_token_id"]] + random.integers(0, 96, length - 1).tolist()})
         prompts[-1] |= {"features": p} if hears else {"source": source}
-        rows.append(models.rows(sounds[p:p + 1] if hears else np.array([source]), prompts[-1]["ids"], steps))
+        rows.append(models.rows(sounds[p:p + 1] if hears else np.array([source]), prompts[-1]["ids"], STEPS))
     if hears:
         np.save(folder / "features.npy", sounds)
     write(folder, prompts, rows)
@@ -162,20 +143,20 @@ def digest(files):
     return made.hexdigest()
 
 
-def make(form, model, judge, positions, folder):
+def make(form, model, judge, folder):
     family = form.removeprefix("together_").removesuffix("_apart")
     models = [model] if judge != "together" else [
         ROOT / f"tests/exports/models/{TOGETHER[family][0]}_{part}" for part in make_together.PARTS]
-    stamp = digest(file for part in models for file in sorted(part.iterdir()) if file.is_file()) + f" {positions}\n"
+    stamp = digest(file for part in models for file in sorted(part.iterdir()) if file.is_file()) + "\n"
     if (folder / "stamp").exists() and (folder / "stamp").read_text() == stamp:
         return
     passing = folder.with_name(folder.name + ".new")  # so that a run that is cut short leaves none
     shutil.rmtree(passing, ignore_errors=True)
     passing.mkdir(parents=True)
     if judge == "together":
-        of_encoder(family, positions, passing)
+        of_encoder(family, passing)
     else:
-        of_file(model / "model.onnx", judge, positions, passing)
+        of_file(model / "model.onnx", judge, passing)
     (passing / "stamp").write_text(stamp)
     shutil.rmtree(folder, ignore_errors=True)
     passing.rename(folder)
@@ -190,12 +171,12 @@ def main():
     options = parser.parse_args()
     if options.model:
         options.folder.mkdir(parents=True, exist_ok=True)
-        of_file(options.model, "onnxruntime", 0, options.folder)
+        of_file(options.model, "onnxruntime", options.folder)
         return
     for line in (HERE / "forms.tsv").read_text().splitlines()[1:]:
-        form, model, _, judge, positions, _ = line.split("\t")
+        form, model, _, judge, _ = line.split("\t")
         if not options.forms or form in options.forms:
-            make(form, ROOT / model, judge, int(positions.replace("-", "0")), options.folder / form)
+            make(form, ROOT / model, judge, options.folder / form)
 
 
 if __name__ == "__main__":
