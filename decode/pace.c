@@ -3,16 +3,13 @@
  * when the rank was free and how long it takes there. */
 #include "decode/pace.h"
 
+#include "base/int64.h"
+
 enum {
     MOST_RANKS = 64,
     LATELY = 4 /* a mean follows the last few, and more of them the fewer rows they have */
 };
 static const int64_t most_ns = 1000000000000; /* that a microbatch is taken to last: sums of them have room */
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* One of few rows says little of larger ones. */
 static void add(struct sc_pace_mean *mean, double rows, double ns)
@@ -66,7 +63,7 @@ static int64_t pass(struct line *line, int64_t at_ns, int64_t ns)
 {
     ns *= line->traffic->n_rounds;
     for (int r = 0; r < line->traffic->n_ranks && r < MOST_RANKS; r++) {
-        at_ns = larger(at_ns, line->free_ns[r]) + ns;
+        at_ns = sc_max64(at_ns, line->free_ns[r]) + ns;
         line->free_ns[r] = at_ns;
         if (r == 0) {
             line->spans[line->n_spans].from_ns = at_ns - ns;
@@ -96,7 +93,7 @@ int64_t sc_pace_gap_ns(const struct sc_pace *pace, const struct sc_pace_traffic 
     for (int i = 0; i < sent; i++) {
         const struct sc_pace_flight *flight = &traffic->flights[i];
         const int64_t ns = flight->step ? step_ns : sc_pace_chunk_ns(pace, flight->n_rows);
-        back_ns[i] = larger(pass(&line, flight->sent_ns, ns), now_ns); /* at the earliest, if it is not back */
+        back_ns[i] = sc_max64(pass(&line, flight->sent_ns, ns), now_ns); /* at the earliest, if it is not back */
         if (i < traffic->n_back) {
             correct(&line, flight->back_ns);
         }
@@ -110,10 +107,10 @@ int64_t sc_pace_gap_ns(const struct sc_pace *pace, const struct sc_pace_traffic 
         }
         if (i < sent) {
             from_ns = seen(&line, back_ns[i]);
-            longest_ns = larger(longest_ns, from_ns - token_ns);
+            longest_ns = sc_max64(longest_ns, from_ns - token_ns);
             token_ns = from_ns;
         }
-        longest_ns = larger(longest_ns, seen(&line, pass(&line, from_ns, step_ns)) - token_ns);
+        longest_ns = sc_max64(longest_ns, seen(&line, pass(&line, from_ns, step_ns)) - token_ns);
     }
     return longest_ns;
 }
@@ -122,7 +119,7 @@ int64_t sc_pace_rows(const struct sc_pace *pace, const struct sc_pace_traffic *t
 {
     const struct sc_pace_mean *known = pace->chunks.n > 0 ? &pace->chunks : &pace->steps;
     int64_t fits = 1, over = (int64_t)(2 * known->rows) + 1;
-    over = larger(over < most ? over : most + 1, 2);
+    over = sc_max64(over < most ? over : most + 1, 2);
     while (over - fits > 1) {
         const int64_t middle = fits + (over - fits) / 2;
         if (sc_pace_gap_ns(pace, traffic, middle) <= bound_ns) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/int64.h"
 #include "runtime/handover.h"
 
 static struct sc_received *edge_head(struct sc_edge *edge)
@@ -155,11 +156,6 @@ static bool stage_ready(const struct sc_pipe *pipe, const struct sc_stage *stage
     return true;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Opens one message of each edge; all must be of the microbatch that is next. */
 static enum sc_status open_inputs(struct sc_session *session, struct sc_pipe *pipe, struct sc_stage *stage,
     struct sc_microbatch *microbatch, bool *poisoned)
@@ -174,7 +170,7 @@ static enum sc_status open_inputs(struct sc_session *session, struct sc_pipe *pi
         microbatch->seq = edge->header.seq;
         microbatch->n_rows = edge->header.n_rows;
         microbatch->dropped = edge->header.dropped;
-        microbatch->slowest_ns = larger(microbatch->slowest_ns, edge->header.slowest_ns);
+        microbatch->slowest_ns = sc_max64(microbatch->slowest_ns, edge->header.slowest_ns);
         memcpy(microbatch->rows, edge->header.rows, (size_t)edge->header.n_rows * sizeof *microbatch->rows);
     }
     return SC_OK;
@@ -299,7 +295,7 @@ static enum sc_status run_stage(struct sc_session *session, struct sc_pipe *pipe
     }
     sc_trace_enter(&session->trace, &session->activity, SC_PHASE_SEND, stage->number, microbatch.seq);
     const int64_t took_ns = busy_ns(session) - before_ns;
-    microbatch.slowest_ns = larger(microbatch.slowest_ns, took_ns);
+    microbatch.slowest_ns = sc_max64(microbatch.slowest_ns, took_ns);
     count_done(&stage->done, &microbatch, took_ns);
     SC_TRY(stage->giver ? sc_giver_finish(stage->giver, poisoned ? &session->failed : NULL) : SC_OK);
     SC_TRY(send_outputs(session, pipe, stage, &microbatch, poisoned));

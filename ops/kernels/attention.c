@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/int64.h"
 #include "ops/kernels/attention_rows.h"
 #include "tensor/page.h"
 
@@ -40,16 +41,6 @@ struct part {
     void *raw;
 };
 
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t round_up(int64_t n, int64_t to)
 {
     return (n + to - 1) / to * to;
@@ -66,9 +57,9 @@ static struct layout layout_of(const struct sc_attention *a, int64_t length)
 {
     struct layout l = {0};
     const int64_t group = a->q_heads / a->kv_heads;
-    l.tile_q = max64(1, min64(a->n_q, TILE_ROWS / group));
+    l.tile_q = sc_max64(1, sc_min64(a->n_q, TILE_ROWS / group));
     l.rows = l.tile_q * group;
-    l.score_stride = max64(BLOCK, round_up(length, BLOCK));
+    l.score_stride = sc_max64(BLOCK, round_up(length, BLOCK));
     l.v_stride = round_up(a->v_width, 16);
     l.q = take(&l, l.rows * a->qk_width);
     l.scores = take(&l, l.rows * l.score_stride);
@@ -79,7 +70,8 @@ static struct layout layout_of(const struct sc_attention *a, int64_t length)
     l.v = take(&l, BLOCK * l.v_stride);
     if (a->type != SC_F32 || a->v_type != SC_F32 || a->k_codes) {
         l.wide = take(&l, BLOCK * a->qk_width); /* keys before they are turned */
-        l.raw = take(&l, max64(l.score_stride, max64(a->qk_width, a->v_width))); /* words before they are widened */
+        l.raw =
+            take(&l, sc_max64(l.score_stride, sc_max64(a->qk_width, a->v_width))); /* words before they are widened */
     }
     return l;
 }
@@ -178,7 +170,7 @@ static void value_codes(const struct job *job, const struct part *p, const uint8
     const int64_t width = job->attention->v_width;
     for (int64_t d = 0; d < width; d += SC_PAGE_CODES) {
         const uint8_t *scale = head + sc_page_scale_at(p->values, width, row, d);
-        widen_codes(job, head + row * width + d, scale, 0, min64(SC_PAGE_CODES, width - d), to + d);
+        widen_codes(job, head + row * width + d, scale, 0, sc_min64(SC_PAGE_CODES, width - d), to + d);
     }
 }
 
@@ -188,7 +180,7 @@ static struct block key_block(const struct job *job, const struct part *p, int64
     const struct sc_attention *a = job->attention;
     const struct sc_state_view *view = p->keys;
     const enum sc_type type = a->k_codes ? a->k_codes->type : sc_page_type(view->format, a->type);
-    const int64_t at = p->kv_head * view->head_stride, n = min64(BLOCK, view->length - key);
+    const int64_t at = p->kv_head * view->head_stride, n = sc_min64(BLOCK, view->length - key);
     const void *page = view->pages[key / BLOCK];
     const bool ready = view->row_stride == 1 && view->column_stride == BLOCK;
     if (a->k_codes && ready) {
@@ -278,7 +270,7 @@ static void tap(
         return;
     }
     const int64_t at = ((p->batch * a->q_heads + row->head) * a->n_q + row->query) * a->qk_length;
-    const int64_t n = min64(p->to, a->qk_length);
+    const int64_t n = sc_min64(p->to, a->qk_length);
     store_row(job, row->s, a->qk_out, at, n);
     for (int64_t j = n; j < a->qk_length; j++) {
         store_row(job, &rest, a->qk_out, at + j, 1);
@@ -293,8 +285,8 @@ static void add_distances(const struct job *job, const struct part *p, int64_t h
     while (n > 0) {
         const bool inside =
             at >= 0 && at < last; /* else one number serves all that are left, or that come before the first */
-        const int64_t here = at < 0 ? min64(n, -at) : inside ? min64(n, last - at) : n;
-        const struct elements numbers = {a->type, a->distances, first + min64(max64(at, 0), last), 1, NULL, 0};
+        const int64_t here = at < 0 ? sc_min64(n, -at) : inside ? sc_min64(n, last - at) : n;
+        const struct elements numbers = {a->type, a->distances, first + sc_min64(sc_max64(at, 0), last), 1, NULL, 0};
         load_row(job, &numbers, inside ? here : 1, p->raw, p->row);
         job->kernels->binary[SC_BINARY_add](s, 1, p->row, inside, s, here);
         at += here;
@@ -439,7 +431,7 @@ static void mix_each(const struct job *job, const struct part *p, int64_t from, 
 {
     for (int64_t r = 0; r < p->n_rows && from < to; r++) {
         const struct row row = row_of(job, p, r);
-        mix(job, p, r, 1, max64(from, row.visible.from), min64(to, row.visible.to));
+        mix(job, p, r, 1, sc_max64(from, row.visible.from), sc_min64(to, row.visible.to));
     }
 }
 
@@ -447,8 +439,9 @@ static void all_values(const struct job *job, const struct part *p)
 {
     memset(p->acc, 0, (size_t)(p->n_rows * job->layout.v_stride) * sizeof(float));
     for (int64_t key = p->from; key < p->to; key += BLOCK) {
-        const int64_t end = min64(p->to, key + BLOCK);
-        const int64_t from = min64(end, max64(key, p->common_from)), to = max64(from, min64(end, p->common_to));
+        const int64_t end = sc_min64(p->to, key + BLOCK);
+        const int64_t from = sc_min64(end, sc_max64(key, p->common_from)),
+                      to = sc_max64(from, sc_min64(end, p->common_to));
         mix_each(job, p, key, from);
         mix(job, p, 0, p->n_rows, from, to);
         mix_each(job, p, to, end);
@@ -486,13 +479,13 @@ static void part_range(const struct job *job, struct part *p)
     for (int64_t r = 0; r < p->n_rows; r += job->group) {
         const struct sc_key_range see = row_of(job, p, r).visible;
         if (see.from < see.to) {
-            p->from = min64(p->from, see.from);
-            p->to = max64(p->to, see.to);
-            p->common_from = max64(p->common_from, see.from);
-            p->common_to = min64(p->common_to, see.to);
+            p->from = sc_min64(p->from, see.from);
+            p->to = sc_max64(p->to, see.to);
+            p->common_from = sc_max64(p->common_from, see.from);
+            p->common_to = sc_min64(p->common_to, see.to);
         }
     }
-    p->from = min64(p->from, p->to) / BLOCK * BLOCK;
+    p->from = sc_min64(p->from, p->to) / BLOCK * BLOCK;
     if (job->attention->tap != SC_TAP_NONE) {
         p->from = 0;
         p->to = p->keys->length;
@@ -517,7 +510,7 @@ static void run_part(void *arg, int64_t index, int worker)
     p.first_q = index % job->n_tiles * l->tile_q;
     p.kv_head = index / job->n_tiles % a->kv_heads;
     p.batch = index / job->n_tiles / a->kv_heads;
-    p.n_rows = min64(l->tile_q, a->n_q - p.first_q) * job->group;
+    p.n_rows = sc_min64(l->tile_q, a->n_q - p.first_q) * job->group;
     p.keys = &a->keys[p.batch];
     p.values = &a->values[p.batch];
     part_range(job, &p);
@@ -551,7 +544,7 @@ void sc_attention_run(
     }
     int64_t length = 0;
     for (int64_t b = 0; b < attention->batch; b++) {
-        length = max64(length, attention->keys[b].length);
+        length = sc_max64(length, attention->keys[b].length);
     }
     struct job job = {.kernels = kernels, .attention = attention, .layout = layout_of(attention, length)};
     job.group = attention->q_heads / attention->kv_heads;

@@ -3,21 +3,13 @@
  * cache and carries C in f32, so that no bit depends on the blocks. */
 #include "ops/kernels/gemm.h"
 
+#include "base/int64.h"
+
 #define PANEL 16
 #define K_STEP 384
 #define FEW_ROWS 16 /* up to here the speed is that of reading B: parts are many panels, every row */
 #define PACK_PANELS 4 /* in one part of packing */
 #define ALIGN 64
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static int64_t div_up(int64_t a, int64_t b)
 {
@@ -44,7 +36,7 @@ struct pack_job {
 #define PACK_PANEL(name, E)                                                                                            \
     static void name(const struct sc_gemm_b *b, int64_t panel, E *to)                                                  \
     {                                                                                                                  \
-        const int64_t n0 = panel * PANEL, n = min64(PANEL, b->N - n0);                                                 \
+        const int64_t n0 = panel * PANEL, n = sc_min64(PANEL, b->N - n0);                                              \
         const E *from = (const E *)b->data + n0 * b->column_stride;                                                    \
         to += panel * PANEL * b->K;                                                                                    \
         for (int64_t k = 0; k < b->K; k++, to += PANEL, from += b->row_stride) {                                       \
@@ -64,7 +56,7 @@ static void pack_part(void *arg, int64_t part, int worker)
     (void)worker;
     const struct pack_job *job = arg;
     const int64_t n_panels = div_up(job->b->N, PANEL);
-    const int64_t end = min64(n_panels, (part + 1) * PACK_PANELS);
+    const int64_t end = sc_min64(n_panels, (part + 1) * PACK_PANELS);
     for (int64_t panel = part * PACK_PANELS; panel < end; panel++) {
         if (is_narrow(job->b->type)) {
             pack_panel_16(job->b, panel, job->packed);
@@ -91,13 +83,13 @@ struct blocks {
 static struct blocks blocks_of(int64_t M, int64_t K)
 {
     struct blocks blocks = {M, 12, K};
-    const int64_t depth = max64(K, 1);
+    const int64_t depth = sc_max64(K, 1);
     if (M <= FEW_ROWS) {
-        blocks.panels = max64(12, min64(96, 16384 / depth / 12 * 12));
+        blocks.panels = sc_max64(12, sc_min64(96, 16384 / depth / 12 * 12));
     } else {
         const int64_t most = depth <= 2048 ? 128 : 64;
-        blocks.rows = min64(M, div_up(div_up(M, div_up(M, most)), 8) * 8);
-        blocks.panels = max64(3, min64(48, 20000000 / (blocks.rows * PANEL * depth) / 3 * 3));
+        blocks.rows = sc_min64(M, div_up(div_up(M, div_up(M, most)), 8) * 8);
+        blocks.panels = sc_max64(3, sc_min64(48, 20000000 / (blocks.rows * PANEL * depth) / 3 * 3));
     }
     blocks.k_step = M <= 8 ? depth : K_STEP;
     return blocks;
@@ -117,7 +109,7 @@ size_t sc_gemm_scratch_bytes(enum sc_type type, int64_t M, int64_t N, int64_t K,
         return 0;
     }
     size_t most = 0;
-    for (int64_t m = 1; m <= min64(M, 128); m++) { /* blocks of more rows have at most as many as one of these */
+    for (int64_t m = 1; m <= sc_min64(M, 128); m++) { /* blocks of more rows have at most as many as one of these */
         const struct blocks blocks = blocks_of(m, K);
         const size_t bytes = part_scratch(&blocks, K);
         most = bytes > most ? bytes : most;
@@ -138,9 +130,9 @@ static void run_block(const struct gemm_job *job, struct sc_gemm_tile tile, int6
 {
     const struct sc_gemm *g = job->gemm;
     const float *a = tile.a;
-    for (int64_t k = 0; k < max64(g->K, 1); k += job->blocks.k_step) {
+    for (int64_t k = 0; k < sc_max64(g->K, 1); k += job->blocks.k_step) {
         const int64_t at = panel * PANEL * g->K + k * PANEL;
-        tile.k = min64(job->blocks.k_step, g->K - k);
+        tile.k = sc_min64(job->blocks.k_step, g->K - k);
         tile.a = a + k;
         tile.accumulate = k > 0;
         if (!is_narrow(g->type)) {
@@ -182,9 +174,9 @@ static void run_part(void *arg, int64_t part, int worker)
     const struct sc_gemm *g = job->gemm;
     const int64_t n_down = div_up(g->M, job->blocks.rows);
     const int64_t m = part % n_down * job->blocks.rows, panel = part / n_down * job->blocks.panels;
-    const int64_t n = min64(job->blocks.panels * PANEL, g->N - panel * PANEL);
+    const int64_t n = sc_min64(job->blocks.panels * PANEL, g->N - panel * PANEL);
     struct sc_gemm_tile tile = {
-        .m = min64(job->blocks.rows, g->M - m), .panels = div_up(n, PANEL), .panel_stride = PANEL * g->K, .n = n};
+        .m = sc_min64(job->blocks.rows, g->M - m), .panels = div_up(n, PANEL), .panel_stride = PANEL * g->K, .n = n};
     if (is_narrow(g->type)) {
         run_narrow(job, tile, m, panel, worker);
         return;
