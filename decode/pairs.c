@@ -7,6 +7,7 @@
 
 #include "decode/union.h"
 #include "ops/infer.h"
+#include "ops/nn/cache.h"
 #include "tensor/page.h"
 
 struct sc_finder {
@@ -72,34 +73,12 @@ static enum sc_status add_paged(struct sc_finder *finder, int node, int in, int 
             .capacity = capacity});
 }
 
-static int node_in(const struct sc_node *node, int i)
-{
-    return i < node->n_in ? node->in[i] : -1;
-}
-
-static int node_out(const struct sc_node *node, int o)
-{
-    return o < node->n_out ? node->out[o] : -1;
-}
-
-/* Operators that append keys and values: past_key, past_value → present_key (1), present_value (2). */
-static const struct {
-    const char *domain, *op;
-    int key, value;
-} caching[] = {{"", "Attention", 4, 5}, {"sc", "Attention", 4, 5}, {"com.microsoft", "GroupQueryAttention", 3, 4},
-    {"com.microsoft", "MultiHeadAttention", 6, 7}, {"com.microsoft", "DecoderMaskedMultiHeadAttention", 5, 6}};
-
 static enum sc_status find_attention(struct sc_finder *finder, int n)
 {
     const struct sc_node *node = &finder->graph->nodes[n];
-    int key = -1, value = -1;
-    for (size_t c = 0; c < sizeof caching / sizeof caching[0]; c++) {
-        if (strcmp(node->domain, caching[c].domain) == 0 && strcmp(node->op, caching[c].op) == 0) {
-            key = node_in(node, caching[c].key);
-            value = node_in(node, caching[c].value);
-        }
-    }
-    if (can_be_paged(finder, key, node_out(node, 1)) && can_be_paged(finder, value, node_out(node, 2)) &&
+    const int past = sc_cache_past(node);
+    const int key = past < 0 ? -1 : sc_node_in(node, past), value = past < 0 ? -1 : sc_node_in(node, past + 1);
+    if (can_be_paged(finder, key, sc_node_out(node, 1)) && can_be_paged(finder, value, sc_node_out(node, 2)) &&
         finder->readers[node->out[1]] == 0 && finder->readers[node->out[2]] == 0) {
         SC_TRY(add_paged(finder, n, key, node->out[1], true, 0));
         SC_TRY(add_paged(finder, n, value, node->out[2], false, 0));
@@ -111,7 +90,7 @@ static enum sc_status find_attention(struct sc_finder *finder, int n)
 static enum sc_status find_joined(struct sc_finder *finder, int n)
 {
     const struct sc_node *node = &finder->graph->nodes[n];
-    const int in = node_in(node, 4), out = node_out(node, 1);
+    const int in = sc_node_in(node, 4), out = sc_node_out(node, 1);
     const struct sc_fact *fact = in < 0 ? NULL : &finder->graph->values[in].fact;
     int64_t causal;
     SC_TRY(sc_node_int(node, "unidirectional", 0, &causal));
@@ -144,7 +123,7 @@ static int attention_input(const struct sc_finder *finder, int value)
         const struct sc_node *node = &finder->graph->nodes[n];
         for (int i = 0; i < node->n_in; i++) {
             if (node->in[i] == value && !node->dead) {
-                return is_op(node, "Attention") && (i == 1 || i == 2) && node_in(node, 4) < 0 ? i : -1;
+                return is_op(node, "Attention") && (i == 1 || i == 2) && sc_node_in(node, 4) < 0 ? i : -1;
             }
         }
     }
@@ -155,7 +134,7 @@ static int attention_input(const struct sc_finder *finder, int value)
 static enum sc_status find_scatter(struct sc_finder *finder, int n)
 {
     const struct sc_node *node = &finder->graph->nodes[n];
-    const int in = node_in(node, 0), out = node_out(node, 0);
+    const int in = sc_node_in(node, 0), out = sc_node_out(node, 0);
     const char *mode;
     int64_t axis;
     SC_TRY(sc_node_text(node, "mode", "linear", &mode));
@@ -250,7 +229,7 @@ static enum sc_status find_recurrent(struct sc_finder *finder, const struct sc_n
     } rules[] = {{"LinearAttention", 3, 1, false}, {"CausalConvWithState", 3, 1, false}, {"LSTM", 5, 1, true},
         {"LSTM", 6, 2, true}, {"GRU", 5, 1, true}, {"RNN", 5, 1, true}};
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
-        const int in = node_in(node, rules[r].in), out = node_out(node, rules[r].out);
+        const int in = sc_node_in(node, rules[r].in), out = sc_node_out(node, rules[r].out);
         if (!is_op(node, rules[r].op) || in < 0 || out < 0 || !finder->is_input[in] || !finder->is_output[out] ||
             is_pair(finder, in)) {
             continue;
@@ -351,11 +330,12 @@ static struct sc_state_pair *find_cross(struct sc_finder *finder, int value)
         : NULL;
 }
 
-/* Operators whose keys and values are inputs 1 and 2, and the inputs by which they append, or count or hide keys otherwise. */
+/* Operators whose keys and values are inputs 1 and 2, and the inputs by which they append, or count or hide keys otherwise; 0: no
+ * more of these. */
 static const struct {
     const char *domain, *op;
     int others[4];
-} crossing[] = {{"", "Attention", {4, 6, 4, 4}}, {"com.microsoft", "MultiHeadAttention", {4, 5, 6, 9}},
+} crossing[] = {{"", "Attention", {4, 6}}, {"com.microsoft", "MultiHeadAttention", {4, 5, 6, 9}},
     {"com.microsoft", "DecoderMaskedMultiHeadAttention", {3, 4, 5, 9}}};
 
 static bool reads_keys_alone(const struct sc_node *node)
@@ -363,8 +343,8 @@ static bool reads_keys_alone(const struct sc_node *node)
     bool reads = false;
     for (size_t c = 0; c < sizeof crossing / sizeof crossing[0] && node->n_out == 1; c++) {
         bool fits = strcmp(node->domain, crossing[c].domain) == 0 && strcmp(node->op, crossing[c].op) == 0;
-        for (int i = 0; i < 4; i++) {
-            fits = fits && node_in(node, crossing[c].others[i]) < 0;
+        for (int i = 0; i < 4 && crossing[c].others[i] > 0; i++) {
+            fits = fits && sc_node_in(node, crossing[c].others[i]) < 0;
         }
         reads |= fits;
     }
@@ -377,7 +357,7 @@ static void find_viewed(struct sc_finder *finder)
     for (int n = 0; n < finder->graph->n_nodes; n++) {
         const struct sc_node *node = &finder->graph->nodes[n];
         struct sc_state_pair *const cross[2] = {
-            find_cross(finder, node_in(node, 1)), find_cross(finder, node_in(node, 2))};
+            find_cross(finder, sc_node_in(node, 1)), find_cross(finder, sc_node_in(node, 2))};
         if (!reads_keys_alone(node) || !cross[0] || !cross[1]) {
             continue;
         }

@@ -127,6 +127,7 @@ static enum sc_status cut_cross(struct opening *opening, const struct sc_join_pa
 {
     struct sc_model *model = opening->models[CROSS];
     struct sc_graph *graph = model->graph;
+    bool changed;
     for (int o = 0; o < part->n_outputs; o++) {
         graph->outputs[o] = part->outputs[o];
     }
@@ -139,8 +140,8 @@ static enum sc_status cut_cross(struct opening *opening, const struct sc_join_pa
         }
     }
     SC_TRY(sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)));
-    SC_TRY(sc_pass_presents(model));
-    SC_TRY(sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)));
+    SC_TRY(sc_pass_presents(model, &changed));
+    SC_TRY(changed ? sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)) : SC_OK);
     SC_TRY(sc_pass_fold(graph));
     return sc_pass_dead(graph);
 }

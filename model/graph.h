@@ -133,6 +133,17 @@ enum sc_status sc_graph_add_weight(struct sc_graph *graph, const struct sc_weigh
 /* Makes a value that has a weight an initializer with the weight's type, dims and, where it is known, content. */
 void sc_graph_make_constant(struct sc_graph *graph, int value);
 
+/* Input or output i; -1: absent. */
+static inline int sc_node_in(const struct sc_node *node, int i)
+{
+    return i < node->n_in ? node->in[i] : -1;
+}
+
+static inline int sc_node_out(const struct sc_node *node, int i)
+{
+    return i < node->n_out ? node->out[i] : -1;
+}
+
 /* An attribute of the node by name, or NULL. */
 const struct sc_attribute *sc_node_attribute(const struct sc_node *node, const char *name);
 

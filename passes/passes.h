@@ -84,8 +84,8 @@ enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_inpu
 /* What is known of all values then; of states nothing is taken for granted but what their operators append. */
 enum sc_status sc_pass_evaluate(const struct sc_graph *graph, const struct sc_pass_options *options,
     struct sc_arena *arena, struct sc_symbolics *s);
-/* Once facts are there. */
-enum sc_status sc_pass_presents(struct sc_model *model);
+/* Once facts are there, which values that are new do not have. */
+enum sc_status sc_pass_presents(struct sc_model *model, bool *changed);
 enum sc_status sc_pass_lengths(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_positions(struct sc_model *model, const struct sc_pass_options *options);
 enum sc_status sc_pass_attention(struct sc_model *model, const struct sc_pass_options *options);

@@ -15,11 +15,6 @@
 
 enum { KEY = 1, VALUE, BIAS, PAST_KEY = 6 };
 
-static int node_in(const struct sc_node *node, int i)
-{
-    return i < node->n_in ? node->in[i] : -1;
-}
-
 /* [batch, rows, hidden] with a hidden that is known; else 0. */
 static int64_t hidden_of(const struct sc_graph *graph, int value)
 {
@@ -30,9 +25,9 @@ static int64_t hidden_of(const struct sc_graph *graph, int value)
 static bool gives_back(const struct sc_graph *graph, const struct sc_node *node)
 {
     const bool attends = !node->dead && strcmp(node->domain, "com.microsoft") == 0 &&
-        strcmp(node->op, "MultiHeadAttention") == 0 && node_in(node, PAST_KEY) < 0;
-    return attends && hidden_of(graph, node_in(node, KEY)) && hidden_of(graph, node_in(node, VALUE)) &&
-        node->n_out > 1 && (node->out[1] >= 0 || (node->n_out > 2 && node->out[2] >= 0));
+        strcmp(node->op, "MultiHeadAttention") == 0 && sc_node_in(node, PAST_KEY) < 0;
+    return attends && hidden_of(graph, sc_node_in(node, KEY)) && hidden_of(graph, sc_node_in(node, VALUE)) &&
+        (sc_node_out(node, 1) >= 0 || sc_node_out(node, 2) >= 0);
 }
 
 /* bias[from ... to) */
@@ -77,7 +72,7 @@ static enum sc_status append_present(struct sc_edit *edit, const struct sc_node 
     int64_t heads;
     struct sc_node copy;
     SC_TRY(sc_node_int(node, "num_heads", 0, &heads));
-    if (node_in(node, BIAS) >= 0) {
+    if (sc_node_in(node, BIAS) >= 0) {
         int in[2] = {value, -1};
         SC_TRY(append_slice(edit, node, from, from + hidden, type, &in[1]));
         SC_TRY(sc_attention_append_node(edit, node, "Add", 14, 2, in, type, &value));
@@ -99,10 +94,17 @@ static enum sc_status replace(struct sc_edit *edit, const struct sc_node *node)
     return sc_edit_append(edit, &attention);
 }
 
-enum sc_status sc_pass_presents(struct sc_model *model)
+enum sc_status sc_pass_presents(struct sc_model *model, bool *changed)
 {
     struct sc_edit edit;
     int n;
+    *changed = false;
+    for (int i = 0; i < model->graph->n_nodes; i++) {
+        *changed |= gives_back(model->graph, &model->graph->nodes[i]);
+    }
+    if (!*changed) {
+        return SC_OK;
+    }
     sc_edit_open(&edit, model);
     const struct sc_node *nodes = sc_edit_graph(&edit, model->graph, &n);
     for (int i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/kernels/kernels.h"
+#include "ops/nn/cache.h"
 #include "passes/passes.h"
 
 enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_input *input)
@@ -27,13 +28,7 @@ enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_inpu
     return SC_OK;
 }
 
-/* Operators of com.microsoft that append keys and values: which input is the past that output 1 goes on from. */
-static const struct {
-    const char *op;
-    int past;
-} appending[] = {{"MultiHeadAttention", 6}, {"DecoderMaskedMultiHeadAttention", 5}, {"GroupQueryAttention", 3}};
-
-/* A cache that an operator goes on from is as long as the past, where its length is all that is not known: what is appended is
+/* A cache that an operator of com.microsoft goes on from is as long as the past, where its length is all that is not known: what is appended is
  * the new rows. Other states may be made in any way. */
 static bool is_appended(const struct sc_graph *graph, const struct sc_pass_input *input)
 {
@@ -44,13 +39,10 @@ static bool is_appended(const struct sc_graph *graph, const struct sc_pass_input
     }
     for (int n = 0; n < graph->n_nodes && n_past == 1 && !appended; n++) {
         const struct sc_node *node = &graph->nodes[n];
-        for (size_t a = 0; a < sizeof appending / sizeof appending[0] && !node->dead; a++) {
-            const int past = appending[a].past;
-            appended |= strcmp(node->domain, "com.microsoft") == 0 && strcmp(node->op, appending[a].op) == 0 &&
-                node->n_in > past + 1 && node->n_out > 2 &&
-                ((node->in[past] == input->value && node->out[1] == input->next) ||
-                    (node->in[past + 1] == input->value && node->out[2] == input->next));
-        }
+        const int past = node->dead || strcmp(node->domain, "com.microsoft") != 0 ? -1 : sc_cache_past(node);
+        appended = past >= 0 && node->n_in > past + 1 && node->n_out > 2 &&
+            ((node->in[past] == input->value && node->out[1] == input->next) ||
+                (node->in[past + 1] == input->value && node->out[2] == input->next));
     }
     return appended;
 }

@@ -51,11 +51,6 @@ void sc_pages_free(struct sc_pages *pages)
     }
 }
 
-int64_t sc_pages_for(int64_t n_positions)
-{
-    return (n_positions + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
-}
-
 static int64_t *table_of(const struct sc_pages *pages, int slot)
 {
     return pages->tables + slot * pages->options.slot_pages;

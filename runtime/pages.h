@@ -28,9 +28,6 @@ struct sc_pages_options {
 enum sc_status sc_pages_create(const struct sc_pages_options *options, struct sc_pages **pages);
 void sc_pages_free(struct sc_pages *pages); /* safe on NULL */
 
-/* Pages for so many positions. */
-int64_t sc_pages_for(int64_t n_positions);
-
 /* Gives all pages of a slot back. */
 void sc_pages_drop(struct sc_pages *pages, int slot);
 

@@ -17,6 +17,12 @@ enum sc_kind {
 
 #define SC_PAGE_ROWS 64
 
+/* Pages for so many positions. */
+static inline int64_t sc_pages_for(int64_t n_positions)
+{
+    return (n_positions + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
+}
+
 /* How pages hold numbers: tensor/page.h. */
 enum sc_page_format { SC_PAGE_AS_TYPE, SC_PAGE_F32, SC_PAGE_F16, SC_PAGE_BF16, SC_PAGE_Q8_0 };
 

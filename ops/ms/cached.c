@@ -18,7 +18,7 @@ size_t sc_cached_scratch_bytes(const struct sc_cached_attention *cached, int64_t
 {
     const size_t batch = (size_t)cached->attention.batch;
     return sc_room_round(2 * batch * sizeof(struct sc_state_view)) +
-        sc_room_round(2 * batch * (size_t)sc_page_count(dense_room(cached)) * sizeof(void *)) +
+        sc_room_round(2 * batch * (size_t)sc_pages_for(dense_room(cached)) * sizeof(void *)) +
         sc_attention_scratch_bytes(&cached->attention, max_length, n_workers);
 }
 
@@ -96,7 +96,7 @@ void sc_cached_run(
     const struct sc_cached_attention *cached, const struct sc_kernels *kernels, struct sc_team *team, void *scratch)
 {
     struct sc_attention a = cached->attention;
-    const int64_t n_pages = sc_page_count(dense_room(cached));
+    const int64_t n_pages = sc_pages_for(dense_room(cached));
     struct sc_state_view *views = scratch;
     void **pages = (void *)((char *)scratch + sc_room_round(2 * (size_t)a.batch * sizeof(*views)));
     char *room = (char *)pages + sc_room_round(2 * (size_t)a.batch * (size_t)n_pages * sizeof(*pages));

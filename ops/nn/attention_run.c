@@ -47,7 +47,7 @@ static size_t cut_rooms(const struct sc_call *call, const struct sc_attention_si
     r->values = sc_room_bytes(&room, batch * sizeof(*r->values));
     r->offset = sc_room_bytes(&room, batch * sizeof(*r->offset));
     if (dense) {
-        r->pages_per_row = sc_page_count(s->total);
+        r->pages_per_row = sc_pages_for(s->total);
         r->pages = sc_room_bytes(&room, 2 * batch * (size_t)r->pages_per_row * sizeof(*r->pages));
     }
     if (joins && !sc_call_out(call, SC_ATTENTION_PRESENT_K)) {

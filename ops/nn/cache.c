@@ -7,6 +7,21 @@
 #include "ops/shape/shape.h"
 #include "tensor/page.h"
 
+int sc_cache_past(const struct sc_node *node)
+{
+    static const struct {
+        const char *domain, *op;
+        int past_key;
+    } caching[] = {{"", "Attention", 4}, {"sc", "Attention", 4}, {"com.microsoft", "GroupQueryAttention", 3},
+        {"com.microsoft", "MultiHeadAttention", 6}, {"com.microsoft", "DecoderMaskedMultiHeadAttention", 5}};
+    for (size_t c = 0; c < sizeof caching / sizeof caching[0]; c++) {
+        if (strcmp(node->domain, caching[c].domain) == 0 && strcmp(node->op, caching[c].op) == 0) {
+            return caching[c].past_key;
+        }
+    }
+    return -1;
+}
+
 /* As they are: positions start .. start + n - 1, all in one page. */
 static void copy_rows(
     const struct sc_state_view *view, int64_t start, int64_t done, int64_t n, const struct sc_cache_rows *rows)
@@ -111,7 +126,7 @@ void sc_cache_view_dense(
     struct sc_state_view *view, void **pages, int64_t positions, void *data, size_t bytes, const int64_t strides[4])
 {
     *view = (struct sc_state_view){.pages = pages,
-        .n_pages = sc_page_count(positions),
+        .n_pages = sc_pages_for(positions),
         .length = positions,
         .head_stride = strides[1],
         .row_stride = strides[2],

@@ -6,12 +6,6 @@
 #include "ops/kernels/cache_codes.h"
 #include "ops/op.h"
 
-/* Pages that so many positions take. */
-static inline int64_t sc_page_count(int64_t positions)
-{
-    return (positions + SC_PAGE_ROWS - 1) / SC_PAGE_ROWS;
-}
-
 /* Rows of one batch row that go into a cache: element (head, row, column) at strides in elements. */
 struct sc_cache_rows {
     enum sc_type type;
@@ -22,9 +16,13 @@ struct sc_cache_rows {
 };
 
 /* A view of one batch row of dense memory: element (head, position, column) at strides[1..3] from data. Its pages are
- * sc_page_count(positions) places that the caller has; nothing is copied. */
+ * sc_pages_for(positions) places that the caller has; nothing is copied. */
 void sc_cache_view_dense(
     struct sc_state_view *view, void **pages, int64_t positions, void *data, size_t bytes, const int64_t strides[4]);
+
+/* Input past_key of an operator that appends keys and values: past_value is the next one, present_key and present_value
+ * are outputs 1 and 2. -1: it is none. */
+int sc_cache_past(const struct sc_node *node);
 
 /* Writes the rows at positions start, start + 1, ... of the view, whose pages have room, as its pages hold numbers. A row
  * becomes what it becomes alone, whatever is written with it. The view's length stays. */
