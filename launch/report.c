@@ -146,7 +146,7 @@ static void print_stages(
 static void print_all_stages(const struct sc_session *session, const struct sc_stage_report *stages, FILE *out)
 {
     const struct sc_plan *plan = sc_session_plan(session);
-    const bool chunks = plan->stages[0].chunk_seconds > 0;
+    const bool chunks = sc_plan_has_chunks(plan);
     fprintf(out, "\n%5s  %4s  %12s  %10s  %10s", "stage", "rank", chunks ? "steps" : "microbatches", "predicted",
         "measured");
     if (chunks) {

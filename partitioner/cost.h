@@ -47,9 +47,9 @@ struct sc_cost_options {
     const double *spared_bytes; /* per node of the graph: moved bytes that are none, as caches hold fewer; NULL: none */
     const double *often; /* per node of the graph: how many times it runs a microbatch; NULL: once */
     const bool *is_state; /* per value: kept by its stage, no activation; NULL: none */
-    const struct sc_fact
-        *chunk_facts; /* per value: for a chunk of a prompt, where those of a step are given beside these
-                                          options; NULL: all microbatches are alike */
+    /* Per value: for a chunk of a prompt, where those of a step are given beside these options; NULL: all
+     * microbatches are alike. */
+    const struct sc_fact *chunk_facts;
     enum sc_plan_aim aim;
 };
 

@@ -24,6 +24,18 @@ int sc_plan_stage_of(const struct sc_plan *plan, const struct sc_node *node)
     return origin >= 0 && origin < plan->n_nodes ? plan->stage_of[origin] : -1;
 }
 
+const char *sc_plan_aim_name(enum sc_plan_aim aim)
+{
+    static const char *const names[] = {
+        [SC_PLAN_FOR_BOTH] = "both", [SC_PLAN_FOR_STEPS] = "steps", [SC_PLAN_FOR_PROMPTS] = "prompts"};
+    return names[aim];
+}
+
+bool sc_plan_has_chunks(const struct sc_plan *plan)
+{
+    return plan->n_stages > 0 && plan->stages[0].chunk_seconds > 0;
+}
+
 double sc_plan_load(const struct sc_plan *plan, const struct sc_plan_stage *stage)
 {
     switch (plan->aim) {

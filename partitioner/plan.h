@@ -40,6 +40,12 @@ void sc_plan_free(struct sc_plan *plan); /* safe on NULL */
 /* The stage of a node after passes: that of its last origin. -1 for nodes without one. */
 int sc_plan_stage_of(const struct sc_plan *plan, const struct sc_node *node);
 
+/* "both", "steps" or "prompts", as plan.json and `plan --for` call it. */
+const char *sc_plan_aim_name(enum sc_plan_aim aim);
+
+/* Of a decoder, whose plan tells steps from chunks of prompts. */
+bool sc_plan_has_chunks(const struct sc_plan *plan);
+
 /* A stage's busy time by what the plan is made for: a step, a chunk, or both; and that of the slowest. */
 double sc_plan_load(const struct sc_plan *plan, const struct sc_plan_stage *stage);
 double sc_plan_slowest(const struct sc_plan *plan);

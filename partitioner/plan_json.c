@@ -201,14 +201,14 @@ static enum sc_status read_fingerprint(struct reading *r, const struct sc_json *
 static enum sc_status read_aim(struct reading *r, const struct sc_json *root)
 {
     const struct sc_json *aim = sc_json_get(root, "for");
-    const char *text = aim ? sc_json_text(aim, NULL) : "both";
-    if (!text || (strcmp(text, "both") && strcmp(text, "steps") && strcmp(text, "prompts"))) {
-        return bad(r, "'for' is none of \"both\", \"steps\" and \"prompts\"");
+    const char *text = aim ? sc_json_text(aim, NULL) : sc_plan_aim_name(SC_PLAN_FOR_BOTH);
+    for (int a = SC_PLAN_FOR_BOTH; text && a <= SC_PLAN_FOR_PROMPTS; a++) {
+        if (strcmp(text, sc_plan_aim_name((enum sc_plan_aim)a)) == 0) {
+            r->plan->aim = (enum sc_plan_aim)a;
+            return SC_OK;
+        }
     }
-    r->plan->aim = !strcmp(text, "both") ? SC_PLAN_FOR_BOTH
-        : !strcmp(text, "steps")         ? SC_PLAN_FOR_STEPS
-                                         : SC_PLAN_FOR_PROMPTS;
-    return SC_OK;
+    return bad(r, "'for' is none of \"both\", \"steps\" and \"prompts\"");
 }
 
 static enum sc_status read_head(struct reading *r, const struct sc_json *root)

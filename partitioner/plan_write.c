@@ -110,7 +110,7 @@ static enum sc_status add_plan(const struct sc_plan *plan, struct sc_plan_names 
     }
     SC_TRY(sc_json_add_text(root, "objective", plan->latency ? "latency" : "throughput"));
     if (plan->aim != SC_PLAN_FOR_BOTH) {
-        SC_TRY(sc_json_add_text(root, "for", plan->aim == SC_PLAN_FOR_STEPS ? "steps" : "prompts"));
+        SC_TRY(sc_json_add_text(root, "for", sc_plan_aim_name(plan->aim)));
     }
     SC_TRY(sc_json_add_real(root, "bound_ms", rounded(plan->bound_seconds * 1e3)));
     if (plan->note) {

@@ -61,23 +61,17 @@ struct report {
     FILE *out;
 };
 
-/* A plan of a decoder tells steps from chunks. */
-static bool has_chunks(const struct sc_plan *plan)
-{
-    return plan->n_stages > 0 && plan->stages[0].chunk_seconds > 0;
-}
-
 const char *sc_plan_of_what(const struct sc_plan *plan)
 {
     static const char *const texts[] = {" for a step and a chunk", " for a step", " for a chunk"};
-    return has_chunks(plan) ? texts[plan->aim] : "";
+    return sc_plan_has_chunks(plan) ? texts[plan->aim] : "";
 }
 
 static void write_times(const struct report *r, const struct sc_plan_stage *stage)
 {
     char time[24];
     fprintf(r->out, " %9s", sc_seconds_text(stage->seconds, time, sizeof time));
-    if (has_chunks(r->plan)) {
+    if (sc_plan_has_chunks(r->plan)) {
         fprintf(r->out, " %9s", sc_seconds_text(stage->chunk_seconds, time, sizeof time));
     }
 }
@@ -97,13 +91,13 @@ static void write_head(const struct report *r)
     fprintf(r->out, "%s: %d nodes in %d stage%s, for %s\n\n", r->model->path ? r->model->path : "model", plan->n_nodes,
         plan->n_stages, plan->n_stages == 1 ? "" : "s", plan->latency ? "latency" : "throughput");
     fprintf(r->out, "%5s %5s %6s %10s %10s %10s %10s %9s", "stage", "rank", "nodes", "weights", "packed", "activat.",
-        "state", has_chunks(plan) ? "a step" : "time");
-    fputs(has_chunks(plan) ? "   a chunk\n" : "\n", r->out);
+        "state", sc_plan_has_chunks(plan) ? "a step" : "time");
+    fputs(sc_plan_has_chunks(plan) ? "   a chunk\n" : "\n", r->out);
 }
 
 static void write_bar(const struct report *r, double part)
 {
-    const int width = has_chunks(r->plan) ? SHORT_BAR : BAR;
+    const int width = sc_plan_has_chunks(r->plan) ? SHORT_BAR : BAR;
     const int n = part > 0 ? (int)lround(part * width) : 0;
     fputs("  ", r->out);
     for (int i = 0; i < width; i++) {
@@ -198,7 +192,7 @@ static void write_rates(const struct report *r)
         step = fmax(step, r->plan->stages[k].seconds);
         chunk = fmax(chunk, r->plan->stages[k].chunk_seconds);
     }
-    if (has_chunks(r->plan)) {
+    if (sc_plan_has_chunks(r->plan)) {
         fprintf(r->out, "\n%.4g steps/s, or %.4g chunks/s\n", 1 / step, 1 / chunk);
     } else {
         fprintf(r->out, "; %.4g microbatches/s\n", 1 / step);

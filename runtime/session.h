@@ -52,10 +52,9 @@ struct sc_session_options {
         *modes; /* rank 0: of each graph input that is one boolean, 1 or -1 where every microbatch will give true
                             or false, so that an If on it becomes the branch that it takes; 0: either. NULL: all 0 */
     const char *override; /* rank 0: names of such inputs, commas between; NULL: none */
-    const struct sc_fact
-        *input_facts; /* rank 0: of each graph input, for planning; NULL: declared ones, unknown dims as 1 */
-    const struct sc_fact
-        *chunk_facts; /* rank 0: likewise of a chunk of a prompt, where input_facts are of a step; NULL: none */
+    /* Rank 0, for planning: of each graph input; NULL: declared ones, unknown dims as 1. And of a chunk of a prompt, where
+     * those are of a step; NULL: none. */
+    const struct sc_fact *input_facts, *chunk_facts;
     sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
     void *tail_arg;
     int64_t trace_events; /* room for so many phases of each rank; 0: no trace */
