@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* O_NONBLOCK: opening a pipe that nobody writes to must not hang. */
-static enum sc_status open_regular(const char *path, int *fd, size_t *bytes)
+enum sc_status sc_file_open_regular(const char *path, int *fd, size_t *bytes)
 {
     const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (opened < 0) {
@@ -34,14 +34,6 @@ static enum sc_status open_regular(const char *path, int *fd, size_t *bytes)
     }
     (void)close(opened);
     return SC_IO;
-}
-
-enum sc_status sc_file_open_regular(const char *path, int *fd, int64_t *bytes)
-{
-    size_t size;
-    SC_TRY(open_regular(path, fd, &size));
-    *bytes = (int64_t)size;
-    return SC_OK;
 }
 
 /* munmap and madvise take a plain pointer though they write nothing here. */
@@ -104,7 +96,7 @@ enum sc_status sc_file_map(const char *path, struct sc_file *file)
 {
     int fd = -1;
     size_t bytes = 0;
-    SC_TRY(open_regular(path, &fd, &bytes));
+    SC_TRY(sc_file_open_regular(path, &fd, &bytes));
     const enum sc_status status = sc_file_map_open(path, fd, bytes, file);
     (void)close(fd);
     return status;
@@ -150,7 +142,7 @@ enum sc_status sc_file_read_part(const char *path, const struct sc_file *file, s
     int fd = -1;
     size_t found = 0;
     struct stat now;
-    SC_TRY(open_regular(path, &fd, &found));
+    SC_TRY(sc_file_open_regular(path, &fd, &found));
     enum sc_status status = SC_OK;
     if (fstat(fd, &now) != 0) {
         status = sc_fail(SC_IO, "'%s': %s", path, strerror(errno));
@@ -210,7 +202,7 @@ enum sc_status sc_file_read_text(
 {
     int fd;
     size_t room;
-    SC_TRY(open_regular(path, &fd, &room));
+    SC_TRY(sc_file_open_regular(path, &fd, &room));
     enum sc_status status = SC_OK;
     char *buffer = NULL;
     size_t n = 0;

@@ -21,7 +21,7 @@ struct sc_file {
 enum sc_status sc_file_map(const char *path, struct sc_file *file);
 
 /* Opens a file for reading, as sc_file_map does; the descriptor is the caller's to close. */
-enum sc_status sc_file_open_regular(const char *path, int *fd, int64_t *bytes);
+enum sc_status sc_file_open_regular(const char *path, int *fd, size_t *bytes);
 
 /* Maps a regular file that the caller has opened and judged, `bytes` long; the descriptor stays the caller's. */
 enum sc_status sc_file_map_open(const char *path, int fd, size_t bytes, struct sc_file *file);

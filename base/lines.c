@@ -14,7 +14,9 @@ enum { FIRST_BYTES = 1 << 16 };
 enum sc_status sc_lines_open(const char *path, size_t limit_bytes, struct sc_lines *lines)
 {
     *lines = (struct sc_lines){.path = path, .limit_bytes = limit_bytes, .fd = -1};
-    SC_TRY(sc_file_open_regular(path, &lines->fd, &lines->file_bytes));
+    size_t file_bytes;
+    SC_TRY(sc_file_open_regular(path, &lines->fd, &file_bytes));
+    lines->file_bytes = (int64_t)file_bytes;
     lines->open = true;
     lines->capacity = FIRST_BYTES;
     lines->buffer = malloc(lines->capacity);

@@ -10,7 +10,8 @@
  *
  *   x [1, n, width] ── MatMul(W) ── Tanh ── logits          becomes          x ── Gather(-1) ── MatMul(W) ── Tanh ── logits
  */
-int sc_decode_find_logits(const struct sc_graph *graph); /* the output 'logits'; -1: there is none */
 enum sc_status sc_decode_last_row(struct sc_model *model, int logits);
+
+int sc_decode_find_logits(const struct sc_graph *graph); /* the output 'logits'; -1: there is none */
 
 #endif

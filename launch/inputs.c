@@ -17,21 +17,25 @@ static const struct sc_graph_value *declared(const struct sc_model *model, int i
     return &model->graph->values[model->graph->inputs[input]];
 }
 
-/* The input of an item "NAME=FILE", the longest name first: names may contain '='. */
-int sc_inputs_find(const struct sc_model *model, const char *item, const char **path)
+int sc_item_find(const struct sc_graph *graph, int n_values, const int *values, const char *item, const char **rest)
 {
     int found = -1;
     size_t longest = 0;
-    for (int i = 0; i < model->graph->n_inputs; i++) {
-        const char *name = declared(model, i)->name;
+    for (int i = 0; i < n_values; i++) {
+        const char *name = graph->values[values[i]].name;
         const size_t bytes = strlen(name);
         if (strncmp(item, name, bytes) == 0 && item[bytes] == '=' && bytes >= longest) {
             found = i;
             longest = bytes;
-            *path = item + bytes + 1;
+            *rest = item + bytes + 1;
         }
     }
     return found;
+}
+
+int sc_inputs_find(const struct sc_model *model, const char *item, const char **path)
+{
+    return sc_item_find(model->graph, model->graph->n_inputs, model->graph->inputs, item, path);
 }
 
 static enum sc_status fail_unknown(const struct sc_model *model, const char *item, struct sc_arena *arena)

@@ -37,6 +37,9 @@ struct sc_inputs {
 
 void sc_inputs_release(struct sc_inputs *inputs); /* the files; safe on zeros */
 
+/* Which of the values an item "NAME=REST" is of, the longest name first, as names may contain '='; and the rest. -1: none. */
+int sc_item_find(const struct sc_graph *graph, int n_values, const int *values, const char *item, const char **rest);
+
 /* The graph input of an item "NAME=FILE", and the file; -1: none. */
 int sc_inputs_find(const struct sc_model *model, const char *item, const char **path);
 

@@ -6,24 +6,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "launch/pieces.h"
+#include "launch/inputs.h"
 
-static enum sc_status parse(const char *item, struct sc_joined *joined)
+static enum sc_status parse(const struct sc_graph *graph, const char *item, struct sc_joined *joined)
 {
-    struct sc_joined_output *found = NULL;
-    size_t longest = 0;
-    for (int o = 0; o < joined->n; o++) {
-        const size_t bytes = strlen(joined->outputs[o].name);
-        if (strncmp(item, joined->outputs[o].name, bytes) == 0 && item[bytes] == '=' && bytes >= longest) {
-            found = &joined->outputs[o];
-            longest = bytes;
-        }
-    }
-    if (!found || !sc_axis_parse(item + longest + 1, &found->axis)) {
+    const char *axis = NULL;
+    const int o = sc_item_find(graph, graph->n_outputs, graph->outputs, item, &axis);
+    if (o < 0 || !sc_axis_parse(axis, &joined->outputs[o].axis)) {
         return sc_fail(
             SC_BAD_USAGE, "option '--join': '%s' is not NAME=AXIS, an output of the model and its axis", item);
     }
-    found->stacked = false;
+    joined->outputs[o].stacked = false;
     return SC_OK;
 }
 
@@ -42,7 +35,7 @@ enum sc_status sc_joined_parse(
         joined->outputs[o] = (struct sc_joined_output){.name = graph->values[graph->outputs[o]].name, .stacked = true};
     }
     for (int i = 0; i < n; i++) {
-        SC_TRY(parse(items[i], joined));
+        SC_TRY(parse(graph, items[i], joined));
     }
     return SC_OK;
 }
