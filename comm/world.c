@@ -16,6 +16,7 @@
 
 #define SPIN_NS 50000
 #define SPIN_MOST_NS 200000
+#define SPIN_FAR_NS 50000000 /* where no bell wakes: a core that sleeps computes more slowly after it, by up to 5 % */
 #define POLL_NS 500 /* between looks at MPI while spinning */
 #define SLEEP_PART 32
 #define SLEEP_PART_NEAR 256
@@ -50,7 +51,7 @@ void sc_world_seat(const struct sc_world *world, int *seat, int *n_seats)
 
 enum sc_status sc_world_init(struct sc_world *world, const struct sc_world_table *table, int rank, int size)
 {
-    *world = (struct sc_world){.table = table, .rank = rank, .size = size, .n_local = 1, .spin_ns = SPIN_NS};
+    *world = (struct sc_world){.table = table, .rank = rank, .size = size, .n_local = 1};
     world->links = calloc((size_t)size, sizeof *world->links);
     world->errors = calloc((size_t)(rank == 0 ? size : 1), sizeof *world->errors);
     if (!world->links || !world->errors) {
@@ -197,13 +198,16 @@ static void wait_long(struct sc_world *world, int64_t waited_ns, bool bell_tells
 
 /* A wait tends to be as long as the one before. Two ranks that answer each other in less than a sleep and a waking take
  * would otherwise go on putting each other to sleep once one of them was late. */
-static int64_t spin_for(const struct sc_world *world)
+static int64_t spin_for(const struct sc_world *world, bool bell_tells_all)
 {
-    if (world->spin_ns == 0 || world->waited_ns > SPIN_MOST_NS) {
-        return world->spin_ns;
+    if (!world->roomy) {
+        return 0;
     }
-    const int64_t twice_ns = 2 * world->waited_ns;
-    return twice_ns < world->spin_ns ? world->spin_ns : twice_ns < SPIN_MOST_NS ? twice_ns : SPIN_MOST_NS;
+    if (!bell_tells_all) {
+        return SPIN_FAR_NS;
+    }
+    const int64_t twice_ns = world->waited_ns > SPIN_MOST_NS ? 0 : 2 * world->waited_ns;
+    return twice_ns < SPIN_NS ? SPIN_NS : twice_ns < SPIN_MOST_NS ? twice_ns : SPIN_MOST_NS;
 }
 
 static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tells_all)
@@ -215,7 +219,7 @@ static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tell
     if (idle_calls == 0) {
         world->idle_since_ns = now_ns;
         world->rhythm_ns = world->waited_ns > RHYTHM_NS ? world->waited_ns : world->rhythm_ns;
-        world->spin_until_ns = now_ns + spin_for(world);
+        world->spin_until_ns = now_ns + spin_for(world, bell_tells_all);
     }
     const int64_t spin_until_ns = world->spin_until_ns;
     if (rang(world, 0)) {
@@ -223,7 +227,9 @@ static void pause_for(struct sc_world *world, int64_t idle_calls, bool bell_tell
         return;
     }
     if (now_ns < spin_until_ns) {
-        (void)rang(world, bell_tells_all ? spin_until_ns : now_ns + POLL_NS);
+        if (!rang(world, bell_tells_all ? spin_until_ns : now_ns + POLL_NS) && !bell_tells_all) {
+            (void)sched_yield(); /* who has cores is told per host, and cores may be shared all the same */
+        }
     } else {
         wait_long(world, now_ns - world->idle_since_ns, bell_tells_all);
     }

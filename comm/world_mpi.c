@@ -279,7 +279,7 @@ static enum sc_status share_memory(struct sc_mpi_world *world, MPI_Comm comm)
     if (status != SC_OK) {
         goto out;
     }
-    base->spin_ns = sc_shared_roomy(tickets, base->n_local) ? base->spin_ns : 0;
+    base->roomy = sc_shared_roomy(tickets, base->n_local);
     if (joined) {
         for (int i = 0; i < base->n_local; i++) {
             world->places[tickets[i].rank] = i;
@@ -330,6 +330,7 @@ static enum sc_status look_around(struct sc_mpi_world *world)
     TRY_MPI(MPI_Comm_rank(node, &world->world.local_rank), "MPI_Comm_rank");
     TRY_MPI(MPI_Comm_size(node, &world->world.n_local), "MPI_Comm_size");
     (void)sc_launcher_seat(&world->world.seat, &world->world.n_seats);
+    world->world.roomy = true; /* alone on its host, unless share_memory finds others */
     const enum sc_status status = share_memory(world, node);
     TRY_MPI(MPI_Comm_free(&node), "MPI_Comm_free");
     return status;

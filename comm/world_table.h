@@ -21,7 +21,7 @@ struct sc_world {
     int64_t idle_since_ns, spin_until_ns; /* of this wait */
     int64_t waited_ns; /* by the last pause: so long did this wait take, or the one before */
     int64_t rhythm_ns; /* of the last long wait */
-    int64_t spin_ns; /* at least so long does a wait spin; 0: never */
+    bool roomy; /* a wait that spins takes the core from nobody; else none does */
 
     struct sc_pulse *pulse; /* NULL: nobody watches */
 };

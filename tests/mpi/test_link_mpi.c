@@ -152,7 +152,7 @@ static void check_spinning(const struct sc_world *world)
     cpu_set_t cpus;
     sc_world_local(world, &local, &n_local);
     CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
-    CHECK((CPU_COUNT(&cpus) >= n_local) == (world->spin_ns > 0));
+    CHECK((CPU_COUNT(&cpus) >= n_local) == world->roomy);
 }
 
 int main(int argc, char **argv)
