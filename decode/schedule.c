@@ -204,6 +204,7 @@ static enum sc_status send(struct sc_schedule *schedule, struct sc_microbatch *m
             ? sc_source_feeds_make(decoder->source, &first->request->source)
             : sc_feeds_make(decoder->feeds, microbatch->rows, microbatch->n_rows, schedule->tokens, first->n_source)));
     flights->sent++;
+    schedule->chunk_ns = step ? schedule->chunk_ns : flight->sent_ns;
     const int64_t in_flight = n_in_flight(schedule);
     struct sc_schedule_counts *counts = &schedule->counts;
     counts->most_in_flight = in_flight > counts->most_in_flight ? in_flight : counts->most_in_flight;
@@ -339,6 +340,18 @@ static bool has_room(const struct sc_schedule *schedule, bool prefill)
     return flights->sent - flights->received < (window < SC_MOST_FLIGHTS ? window : SC_MOST_FLIGHTS);
 }
 
+/* Rows that do not go together have microbatches of their own. */
+static int count_groups(struct sc_schedule *schedule, int n_running)
+{
+    if (!schedule->decoder->apart) {
+        return n_running;
+    }
+    const struct sc_plan *plan = sc_session_plan(schedule->session); /* of now: a session may go on with another */
+    const int n_groups = sc_groups_choose(&schedule->groups, n_running, plan->n_stages);
+    const int least = (n_running + SC_WIRE_ROWS - 1) / SC_WIRE_ROWS;
+    return n_groups > least ? n_groups : least;
+}
+
 /* Chunks and steps take turns: after a chunk every running request has its row before the next one. With a plan of their
  * own chunks hold nobody up. */
 static enum sc_status send_next(struct sc_schedule *schedule, bool *did)
@@ -350,16 +363,13 @@ static enum sc_status send_next(struct sc_schedule *schedule, bool *did)
         n_running += sc_lane_is_running(lane);
         held_up |= sc_lane_is_running(lane) && lane->chunks_before != schedule->counts.n_chunks;
     }
-    const int n_stages =
-        sc_session_plan(schedule->session)->n_stages; /* of now: a session may go on with another plan */
-    const int n_groups = schedule->decoder->apart && n_running > n_stages ? n_stages : n_running;
     *did = false;
     if ((!held_up || schedule->split) && has_room(schedule, schedule->split)) {
         SC_TRY(send_chunk(schedule, n_running, did));
     }
+    const int n_groups = count_groups(schedule, n_running);
     if (!*did && schedule->n_steps_in_flight < n_groups && has_room(schedule, false)) {
-        const int most = (n_running + n_groups - 1) / n_groups;
-        SC_TRY(send_step(schedule, most < SC_WIRE_ROWS ? most : SC_WIRE_ROWS, did));
+        SC_TRY(send_step(schedule, (n_running + n_groups - 1) / n_groups, did));
     }
     return SC_OK;
 }
@@ -507,6 +517,10 @@ static enum sc_status receive(struct sc_schedule *schedule)
         const struct sc_error error = *sc_error_last();
         fail_flight(schedule, flight, &error);
         return SC_OK;
+    }
+    schedule->chunk_ns = flight->step ? schedule->chunk_ns : flight->back_ns;
+    if (flight->step && (flight->token_ns >= schedule->chunk_ns || schedule->split)) {
+        sc_groups_note(&schedule->groups, flight->back_ns - flight->token_ns);
     }
     sc_schedule_note_time(schedule, flight);
     for (int r = 0; r < flight->n_rows; r++) {

@@ -13,7 +13,7 @@
  * begins as a slot whose text begins alike, running or ended. Its prompt goes in chunks that follow one another through
  * the stages; then it takes part in steps, in which one microbatch carries a row each of many requests.
  *
- * Running requests are cut in as many groups as there are stages, so that every stage has one. Between two steps of a
+ * Running requests are cut in groups, one up to as many as there are stages: decode/groups.h finds how many. Between two steps of a
  * request at most one chunk of somebody's prompt goes in: that bounds how long it is held up, in tokens; with max_tbt_ns in
  * time, as far as times are as they were. A prompt has at least one token in every chunk, and what an encoder reads goes
  * whole. Prompts come in one after the other, in the order of their requests. */

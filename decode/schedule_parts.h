@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "decode/decoder_parts.h"
+#include "decode/groups.h"
 #include "decode/pace.h"
 #include "decode/schedule.h"
 #include "runtime/pages.h"
@@ -66,6 +67,8 @@ struct sc_schedule {
     int n_steps_in_flight;
     int turn; /* slot that is looked at first for a step */
     int64_t *tokens; /* of the microbatch being made */
+    int64_t chunk_ns; /* when a chunk was last sent, or came back */
+    struct sc_groups groups;
     struct sc_pace pace;
     struct sc_schedule_counts counts;
 };
