@@ -43,7 +43,8 @@ SC_INLINE void TILE_BODY(const struct sc_gemm_tile *t, int64_t m0, int64_t p0, c
         for (int p = 0; p < P; p++) {
             row[p] = TILE_LOAD(b + p * panel_stride);
             if (M <= SC_TILE_PREFETCH_ROWS) {
-                __builtin_prefetch(b + p * panel_stride + SC_TILE_AHEAD, 0, 3);
+                const int ahead = SC_TILE_AHEAD(M, sizeof(TILE_B));
+                __builtin_prefetch(b + p * panel_stride + ahead, 0, SC_TILE_AHEAD_CACHE);
             }
         }
 #pragma GCC unroll 8

@@ -34,7 +34,8 @@ typedef struct {
 /* clang-format on */
 #define SC_TILE_BEST_PANELS 1
 #define SC_TILE_PREFETCH_ROWS 8
-#define SC_TILE_AHEAD 512 /* elements of B to prefetch ahead */
+#define SC_TILE_AHEAD(M, bytes) 512 /* how far ahead B is prefetched, in elements of so many bytes */
+#define SC_TILE_AHEAD_CACHE 3 /* of __builtin_prefetch: the first one */
 
 #define SC_MAP1(f, x)                                                                                                  \
     {                                                                                                                  \

@@ -28,7 +28,8 @@ typedef w16 m16;
 /* clang-format on */
 #define SC_TILE_BEST_PANELS 1
 #define SC_TILE_PREFETCH_ROWS 0
-#define SC_TILE_AHEAD 512 /* elements of B to prefetch ahead */
+#define SC_TILE_AHEAD(M, bytes) 512
+#define SC_TILE_AHEAD_CACHE 3
 
 #define SC_MAP1(f, x)                                                                                                  \
     {                                                                                                                  \
