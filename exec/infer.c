@@ -238,13 +238,32 @@ enum sc_status sc_step_infer(const struct sc_program *program, const struct sc_s
     return known && !done && can_evaluate(step, &infer) ? evaluate(program, step, &infer) : SC_OK;
 }
 
+/* What the caller knows: inputs, and outer values. */
+static enum sc_status find_given(const struct sc_graph *graph, struct sc_arena *arena, struct sc_program_spec *spec)
+{
+    int *given = sc_arena_array(arena, (size_t)graph->n_values + (size_t)graph->n_inputs + 1, sizeof *given);
+    if (!given) {
+        return SC_NO_MEMORY;
+    }
+    for (int i = 0; i < graph->n_inputs; i++) {
+        given[spec->n_inputs++] = graph->inputs[i];
+    }
+    for (int v = 0; v < graph->n_values; v++) {
+        if (graph->values[v].place == SC_PLACE_OUTER) {
+            given[spec->n_inputs++] = v;
+        }
+    }
+    spec->inputs = given;
+    return SC_OK;
+}
+
 enum sc_status sc_infer_graph(const struct sc_graph *graph, const struct sc_kernels *kernels, struct sc_arena *arena,
     const struct sc_infer_watch *watch, struct sc_fact *facts)
 {
     struct sc_program *program = NULL;
     struct sc_fact *by_slot = NULL;
-    const struct sc_program_spec spec = {
-        .graph = graph, .n_inputs = graph->n_inputs, .inputs = graph->inputs, .n_outputs = 0, .kernels = kernels};
+    struct sc_program_spec spec = {.graph = graph, .kernels = kernels};
+    SC_TRY(find_given(graph, arena, &spec));
     enum sc_status status = sc_program_compile(&spec, &program);
     if (status != SC_OK) {
         return status;
@@ -258,7 +277,7 @@ enum sc_status sc_infer_graph(const struct sc_graph *graph, const struct sc_kern
         sc_fact_init(&by_slot[s]);
     }
     for (int i = 0; i < program->n_inputs; i++) {
-        by_slot[program->inputs[i]] = facts[graph->inputs[i]];
+        by_slot[program->inputs[i]] = facts[spec.inputs[i]];
     }
     status = infer_program(program, arena, watch, by_slot);
     for (int s = 0; s < program->n_slots; s++) {

@@ -12,7 +12,7 @@ struct sc_infer_watch {
     void *arg;
 };
 
-/* facts has graph->n_values entries. The caller sets those of inputs (others unknown); initializers are filled in here.
+/* facts has graph->n_values entries. The caller sets those of inputs and, of a body, of outer values (others unknown); initializers are filled in here.
  * Pure nodes whose inputs are all known values and small are evaluated, so that chains of shape arithmetic give known
  * values. A value that depends on data keeps unknown dims. Fails as infer fails, naming the node. `arena` holds the
  * known values. watch may be NULL. */

@@ -1,193 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A roofline: a node takes as long as its arithmetic or its memory traffic, whichever is longer. */
+ * The problem to solve: what nodes cost in a step and a chunk, what stays together, who reads whose values and weights. */
 #include "partitioner/cost.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "model/model.h"
 #include "partitioner/reads.h"
-
-/* One core of a Zen 4 server sustains 105 GFLOP/s in f32 products and streams 27 GB/s of weights (bench_gemm); Zen 3 and
- * Sapphire Rapids 80 to 90 and 20 to 25, the same ratio. A message between ranks of one node is copied at memory speed; 100 Gbit/s
- * Ethernet or InfiniBand gives 10 GB/s in practice; 5 microseconds cover MPI's latency and a wake-up. */
-struct sc_rates sc_rates_default(void)
-{
-    return (struct sc_rates){105e9, 27e9, 10e9, 5e-6};
-}
-
-enum sc_status sc_facts_closed(
-    const struct sc_graph *graph, const struct sc_fact *facts, struct sc_arena *arena, struct sc_fact **closed)
-{
-    struct sc_fact *copy = sc_arena_array(arena, (size_t)graph->n_values, sizeof *copy);
-    if (!copy) {
-        return SC_NO_MEMORY;
-    }
-    for (int v = 0; v < graph->n_values; v++) {
-        copy[v] = facts[v];
-        for (int d = 0; d < copy[v].rank && d < SC_MAX_RANK; d++) {
-            copy[v].dims[d] = copy[v].dims[d] < 0 ? 1 : copy[v].dims[d];
-        }
-    }
-    *closed = copy;
-    return SC_OK;
-}
-
-static double fact_elements(const struct sc_fact *fact)
-{
-    double n = 1;
-    for (int d = 0; d < fact->rank && d < SC_MAX_RANK; d++) {
-        n *= (double)fact->dims[d];
-    }
-    return fact->rank < 0 || fact->kind != SC_KIND_TENSOR ? 0 : n;
-}
-
-int64_t sc_fact_bytes(const struct sc_fact *fact)
-{
-    const double most = 0x1p46; /* sc_dims_check refuses more */
-    const double bytes = fact_elements(fact) * (double)sc_type_bytes(fact->type);
-    return (int64_t)(bytes < most ? bytes : most);
-}
-
-/* The node as its operator sees it. */
-struct view {
-    const struct sc_op *op;
-    struct sc_infer infer;
-    bool known; /* every named input and output is a tensor, or a cache, of known type and rank */
-};
-
-static bool is_known(const struct sc_fact *fact)
-{
-    return (fact->kind == SC_KIND_TENSOR || fact->kind == SC_KIND_STATE) && fact->rank >= 0 &&
-        fact->type != SC_TYPE_NONE;
-}
-
-static enum sc_status open_view(const struct sc_graph *graph, const struct sc_node *node, const struct sc_fact *facts,
-    struct sc_arena *arena, struct view *view)
-{
-    const struct sc_fact **in = sc_arena_array(arena, (size_t)node->n_in, sizeof *in);
-    struct sc_fact **out = sc_arena_array(arena, (size_t)node->n_out, sizeof *out);
-    struct sc_fact *made = sc_arena_array(arena, (size_t)node->n_out, sizeof *made);
-    if (!in || !out || !made) {
-        return SC_NO_MEMORY;
-    }
-    view->op = sc_op_find(node->domain, node->op, node->version);
-    view->known = true;
-    for (int i = 0; i < node->n_in; i++) {
-        in[i] = node->in[i] < 0 ? NULL : &facts[node->in[i]];
-        view->known &= !in[i] || is_known(in[i]);
-    }
-    for (int o = 0; o < node->n_out; o++) {
-        if (node->out[o] >= 0) {
-            made[o] = facts[node->out[o]];
-            out[o] = &made[o];
-            view->known &= is_known(&made[o]);
-        }
-    }
-    view->infer = (struct sc_infer){
-        .graph = graph, .node = node, .n_in = node->n_in, .n_out = node->n_out, .in = in, .out = out, .arena = arena};
-    if (view->op && view->op->params && view->known) {
-        void *params = NULL;
-        SC_TRY(view->op->params(graph, node, arena, &params));
-        view->infer.params = params;
-    }
-    return SC_OK;
-}
-
-static struct sc_cost default_cost(const struct view *view, int64_t body_bytes)
-{
-    struct sc_cost cost = {0, (double)body_bytes, 0};
-    if (view->op && (view->op->flags & SC_OP_VIEW)) {
-        return cost;
-    }
-    for (int i = 0; i < view->infer.n_in; i++) {
-        cost.read_bytes += view->infer.in[i] ? (double)sc_fact_bytes(view->infer.in[i]) : 0;
-    }
-    for (int o = 0; o < view->infer.n_out; o++) {
-        if (view->infer.out[o]) {
-            cost.written_bytes += (double)sc_fact_bytes(view->infer.out[o]);
-            cost.operations += fact_elements(view->infer.out[o]);
-        }
-    }
-    return cost;
-}
-
-static enum sc_status packed_bytes(
-    const struct view *view, const struct sc_kernels *kernels, struct sc_arena *arena, int64_t *bytes)
-{
-    const struct sc_infer *infer = &view->infer;
-    bool *constant = sc_arena_array(arena, (size_t)infer->n_in, sizeof *constant);
-    if (!constant) {
-        return SC_NO_MEMORY;
-    }
-    for (int i = 0; i < infer->n_in; i++) {
-        constant[i] = infer->node->in[i] >= 0 && infer->graph->values[infer->node->in[i]].place == SC_PLACE_INITIALIZER;
-    }
-    struct sc_prepare prepare = {.graph = infer->graph,
-        .node = infer->node,
-        .params = infer->params,
-        .n_in = infer->n_in,
-        .in = infer->in,
-        .constant = constant,
-        .kernels = kernels};
-    SC_TRY(view->op->prepare(&prepare));
-    *bytes = prepare.packed_inputs != 0 && prepare.packed_bytes < INT64_MAX ? (int64_t)prepare.packed_bytes : 0;
-    return SC_OK;
-}
-
-static enum sc_status body_bytes(const struct sc_node *node, struct sc_arena *arena, int64_t *bytes)
-{
-    int n = 0;
-    const struct sc_graph **bodies = NULL;
-    SC_TRY(sc_node_bodies(node, arena, &n, &bodies));
-    *bytes = 0;
-    for (int b = 0; b < n; b++) {
-        for (int w = 0; w < bodies[b]->n_weights; w++) {
-            *bytes += (int64_t)sc_weight_bytes(&bodies[b]->weights[w]);
-        }
-    }
-    return SC_OK;
-}
-
-static double seconds_of(const struct sc_rates *rates, double operations, double bytes)
-{
-    return fmax(operations / rates->flops, bytes / rates->bytes_per_second);
-}
-
-static enum sc_status node_cost(const struct view *view, const struct sc_rates *rates, const struct sc_kernels *kernels,
-    struct sc_arena *arena, struct sc_node_cost *result)
-{
-    *result = (struct sc_node_cost){0};
-    SC_TRY(body_bytes(view->infer.node, arena, &result->body_weight_bytes));
-    struct sc_cost cost = default_cost(view, result->body_weight_bytes);
-    if (view->op && view->op->cost && view->known) {
-        cost = (struct sc_cost){0};
-        view->op->cost(&view->infer, &cost);
-    }
-    if (view->op && view->op->prepare && view->known && kernels) {
-        SC_TRY(packed_bytes(view, kernels, arena, &result->packed_bytes));
-    }
-    for (int o = 0; o < view->infer.n_out; o++) {
-        result->output_bytes += view->infer.out[o] ? sc_fact_bytes(view->infer.out[o]) : 0;
-    }
-    result->operations = cost.operations;
-    result->moved_bytes = cost.read_bytes + cost.written_bytes;
-    result->seconds = seconds_of(rates, result->operations, result->moved_bytes);
-    return SC_OK;
-}
-
-enum sc_status sc_node_cost(const struct sc_graph *graph, const struct sc_node *node, const struct sc_fact *facts,
-    const struct sc_rates *rates, const struct sc_kernels *kernels, struct sc_node_cost *cost)
-{
-    struct sc_arena arena = {0};
-    struct view view = {0};
-    enum sc_status status = open_view(graph, node, facts, &arena, &view);
-    if (status == SC_OK) {
-        status = node_cost(&view, rates, kernels, &arena, cost);
-    }
-    sc_arena_release(&arena);
-    return status;
-}
 
 static int find_root(int *up, int i)
 {
@@ -291,7 +109,8 @@ static enum sc_status add_size(const struct building *b, const struct sc_fact *f
     SC_TRY(sc_node_cost(b->graph, &b->graph->nodes[node], facts, &options->rates, NULL, &cost));
     const double often = options->often ? options->often[node] : 1;
     const double spared = options->spared_bytes ? options->spared_bytes[node] : 0;
-    to->seconds += often * seconds_of(&options->rates, cost.operations, cost.moved_bytes - spared);
+    to->seconds += often *
+        (spared != 0 ? sc_cost_seconds(&options->rates, cost.operations, cost.moved_bytes - spared) : cost.seconds);
     to->output_bytes += (int64_t)((double)cost.output_bytes * often);
     to->memory_bytes = cost.body_weight_bytes + (options->state_bytes ? options->state_bytes[node] : 0);
     return SC_OK;

@@ -13,6 +13,7 @@ struct sc_rates {
     double bytes_per_second; /* memory */
     double link_bytes_per_second;
     double link_seconds; /* to send or receive anything at all */
+    double node_seconds; /* of a node, however little it does: to call it, to check and place what it reads and makes */
 };
 
 /* One core of a current server; stages are only compared with each other, so the ratios matter. */
@@ -29,14 +30,17 @@ int64_t sc_fact_bytes(const struct sc_fact *fact);
 struct sc_node_cost {
     double operations; /* of arithmetic */
     double moved_bytes; /* that it reads and writes */
-    double seconds; /* max(operations / flops, bytes / bytes_per_second) */
+    double seconds; /* sc_cost_seconds of these; of a node with bodies its own, and those of the bodies' nodes */
     int64_t output_bytes; /* of all its outputs */
     int64_t body_weight_bytes; /* weights of its bodies, which no other node reads */
     int64_t packed_bytes; /* what its kernel keeps of a constant input; 0 when not asked */
 };
 
-/* facts: closed. kernels: to ask operators for packed bytes; NULL: do not ask. Views are free; control flow counts as
- * reading its inputs, outputs and the weights of its bodies once. Fails when the node's attributes do. */
+/* node_seconds + max(operations / flops, bytes / bytes_per_second) */
+double sc_cost_seconds(const struct sc_rates *rates, double operations, double bytes);
+
+/* facts: closed. kernels: to ask operators for packed bytes; NULL: do not ask. Views move nothing; control flow counts as
+ * the nodes of its bodies, run once: of an If those of the longer branch. Fails when the node's attributes do. */
 enum sc_status sc_node_cost(const struct sc_graph *graph, const struct sc_node *node, const struct sc_fact *facts,
     const struct sc_rates *rates, const struct sc_kernels *kernels, struct sc_node_cost *cost);
 

@@ -191,8 +191,9 @@ static void cost_recurrent(const struct sc_infer *infer, struct sc_cost *cost)
     const double weights = p->directions * p->gates * hidden * ((double)x->dims[2] + hidden);
     const double bytes = (double)sc_type_bytes(x->type);
     cost->operations = 2 * rows * weights + 30 * rows * hidden * p->directions;
-    cost->read_bytes = bytes * (weights * (double)x->dims[p->batch_first ? 1 : 0] + rows * (double)x->dims[2]);
-    cost->written_bytes = bytes * rows * hidden * p->directions;
+    /* each run copies and packs the weights, before all steps read them */
+    cost->read_bytes = bytes * (weights * (2 + (double)x->dims[p->batch_first ? 1 : 0]) + rows * (double)x->dims[2]);
+    cost->written_bytes = bytes * (2 * weights + rows * hidden * p->directions);
 }
 
 #define ROW(op, version)                                                                                               \

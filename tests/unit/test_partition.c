@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Plans of hand-built models whose operators are not in the table, so that costs are the default ones: bytes in and out
  * (40 a value) and one operation an element (10). */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "exec/infer.h"
+#include "ops/kernels/kernels.h"
 #include "partitioner/partition.h"
 #include "plan_fixture.h"
 
@@ -19,7 +22,7 @@ static struct sc_fact facts[FIXTURE_VALUES];
 static struct sc_partition_options simple_options(int n_ranks)
 {
     struct sc_partition_options options = sc_partition_options_default(n_ranks);
-    options.costs.rates = (struct sc_rates){1e9, 80, 0, 0};
+    options.costs.rates = (struct sc_rates){1e9, 80, 0, 0, 0};
     return options;
 }
 
@@ -59,17 +62,60 @@ static void arithmetic_or_traffic_whichever_is_longer(void **state)
     (void)state;
     static struct fixture_model f;
     fixture_model(&f, "a = Foo x w1;b = Foo x y");
-    struct sc_rates rates = {10, 1e9, 0, 0};
+    struct sc_rates rates = {10, 1e9, 0, 0, 0};
     struct sc_node_cost cost = {0};
     for (int v = 0; v < f.graph.n_values; v++) {
         facts[v] = f.values[v].fact;
     }
     assert_int_equal(sc_node_cost(&f.graph, &f.nodes[0], facts, &rates, NULL, &cost), SC_OK);
     assert_true(cost.seconds == 1); /* 10 elements */
-    rates = (struct sc_rates){1e9, 60, 0, 0};
+    rates = (struct sc_rates){1e9, 60, 0, 0, 0};
     assert_int_equal(sc_node_cost(&f.graph, &f.nodes[0], facts, &rates, NULL, &cost), SC_OK);
     assert_true(cost.seconds == 2); /* 3 times 40 bytes */
     assert_int_equal(cost.output_bytes, 40);
+}
+
+static void a_node_takes_its_time_however_little_it_does(void **state)
+{
+    (void)state;
+    static struct fixture_model f;
+    fixture_model(&f, chain);
+    struct sc_partition_options options = simple_options(2);
+    struct sc_plan *plan = NULL;
+    options.costs.rates.node_seconds = 0.5;
+    assert_int_equal(partition(&f, &options, &plan), SC_OK);
+    assert_true(plan->stages[0].seconds == 3 * 1.5 && plan->stages[1].seconds == 3 * 1.5);
+    sc_plan_free(plan);
+}
+
+/* tests/data/graphs/nested_if: y of one Slice, or of Mul, an If (Sub, or Add) and Sub. */
+static void an_if_costs_its_longer_branch(void **state)
+{
+    (void)state;
+    struct sc_model *model;
+    struct sc_arena arena = {0};
+    struct sc_fact *closed;
+    const struct sc_kernels *kernels;
+    const struct sc_rates rates = {1e30, 40, 0, 0, 100}; /* 10 floats a second */
+    assert_int_equal(sc_model_open(SC_SOURCE_DIR "/tests/data/graphs/nested_if/model.onnx", &model), SC_OK);
+    const struct sc_graph *graph = model->graph;
+    for (int v = 0; v < graph->n_values; v++) {
+        facts[v] = graph->values[v].fact;
+    }
+    facts[graph->inputs[0]].dims[0] = 3;
+    assert_int_equal(sc_kernels_best(&kernels), SC_OK);
+    assert_int_equal(sc_infer_graph(graph, kernels, &arena, NULL, facts), SC_OK);
+    assert_int_equal(sc_facts_closed(graph, facts, &arena, &closed), SC_OK);
+    for (int n = 0; n < graph->n_nodes; n++) {
+        struct sc_node_cost cost = {0};
+        assert_int_equal(sc_node_cost(graph, &graph->nodes[n], closed, &rates, NULL, &cost), SC_OK);
+        if (!strcmp(graph->nodes[n].op, "If")) { /* a condition is a byte; how long y is nobody knows: 1 counts */
+            const double nodes = 5 * 100, traffic = (1 + 4 + 36 + 1 + 12 + 36 + 36) / 40.0;
+            assert_true(fabs(cost.seconds - nodes - traffic) < 1e-9);
+        }
+    }
+    sc_arena_release(&arena);
+    sc_model_close(model);
 }
 
 static void unknown_dims_count_as_one(void **state)
@@ -404,6 +450,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_chain_is_cut_evenly),
         cmocka_unit_test(arithmetic_or_traffic_whichever_is_longer),
+        cmocka_unit_test(a_node_takes_its_time_however_little_it_does),
+        cmocka_unit_test(an_if_costs_its_longer_branch),
         cmocka_unit_test(unknown_dims_count_as_one),
         cmocka_unit_test(weight_of_two_stages_counts_in_both),
         cmocka_unit_test(each_rank_has_its_own_memory),
