@@ -29,7 +29,19 @@ CODE_TARGET SC_INLINE void CODE_BODY(const struct sc_code_dot *d, int64_t m0, in
                 sum[m][p] = CODE_OP(_zero)();
             }
         }
+        if (M <= SC_CODE_PREFETCH_ROWS && !b->by_column) {
+#pragma GCC unroll 8
+            for (int p = 0; p < P; p++) {
+                code_prefetch((const char *)b->scales + (p0 + p) * b->stride + 64 * (i + SC_SCALES_AHEAD));
+            }
+        }
         for (int64_t k = 0; k < b->block; k += 32 / CODE_BITS) {
+            if (M <= SC_CODE_PREFETCH_ROWS) {
+#pragma GCC unroll 8
+                for (int p = 0; p < P; p++) {
+                    code_prefetch(chunk + p * b->stride + SC_CODE_AHEAD);
+                }
+            }
 #pragma GCC unroll 4
             for (int s = 0; s < 8 / CODE_BITS; s++) {
                 CODE_OP(_b) codes[SC_CODE_PANELS];

@@ -55,6 +55,7 @@ SC_INLINE void WIDE_FN(add_chunk)(struct WIDE_FN(walk) * w, int64_t n, const int
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++) {
         lanes[p] = w_load((const int32_t *)(const void *)(w->chunk + p * w->b_stride));
+        code_prefetch(w->chunk + p * w->b_stride + SC_CODE_AHEAD);
     }
 #pragma GCC unroll 16
     for (int k = 0; k < WIDE_CODES; k++) {
