@@ -15,8 +15,8 @@ enum sc_status sc_session_gather_memory(struct sc_session *session);
 /* Whether this rank's stages fit into what it may use; SC_LIMIT says what is needed and what is there. */
 enum sc_status sc_session_check_memory(const struct sc_session *session);
 
-/* On rank 0: a plan to go on with, beside the prefill plan if there is one, needs no more of any rank than it has. The file
- * and the rank are named. */
+/* On rank 0: a plan to go on with, beside the prefill plan if there is one, needs no more of any rank than it has while caches
+ * move to it, those of the plans at work counted too. The file and the rank are named. */
 enum sc_status sc_session_check_plan_memory(
     const struct sc_session *session, const char *path, const struct sc_plan *plan);
 

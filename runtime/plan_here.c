@@ -41,6 +41,7 @@ struct plans {
 
 struct need {
     int64_t weights, caches, activations;
+    int64_t leaving; /* caches of plans before, which are there until theirs are filled */
 };
 
 /* Marks the weights that a rank's stages of a plan read. */
@@ -107,15 +108,19 @@ static enum sc_status count_need(const struct sc_graph *graph, const struct plan
 /* path, who: of the message. have <= 0: nobody knows. */
 static enum sc_status check_need(const char *path, const char *who, const struct need *need, int64_t have)
 {
-    char text[5][32];
-    const int64_t all = need->weights + need->caches + need->activations;
+    char text[5][32], leaving[64] = "";
+    const int64_t all = need->weights + need->caches + need->activations + need->leaving;
     if (have <= 0 || all <= have) {
         return SC_OK;
     }
-    return sc_fail(SC_LIMIT, "'%s': %s needs %s of memory (weights %s, caches %s, activations %s) and has %s", path,
+    if (need->leaving > 0) {
+        snprintf(leaving, sizeof leaving, ", caches until they have moved %s",
+            sc_bytes_text(need->leaving, text[0], sizeof text[0]));
+    }
+    return sc_fail(SC_LIMIT, "'%s': %s needs %s of memory (weights %s, caches %s, activations %s%s) and has %s", path,
         who, sc_bytes_text(all, text[0], sizeof text[0]), sc_bytes_text(need->weights, text[1], sizeof text[1]),
         sc_bytes_text(need->caches, text[2], sizeof text[2]), sc_bytes_text(need->activations, text[3], sizeof text[3]),
-        sc_bytes_text(have, text[4], sizeof text[4]));
+        leaving, sc_bytes_text(have, text[4], sizeof text[4]));
 }
 
 enum sc_status sc_session_check_memory(const struct sc_session *session)
@@ -127,6 +132,19 @@ enum sc_status sc_session_check_memory(const struct sc_session *session)
     }
     SC_TRY(count_need(session->model->graph, &plans, sc_world_rank(session->world), &need));
     return check_need(session->model->path, "this rank", &need, usable_bytes(session));
+}
+
+/* Caches of the plans at work. */
+static int64_t caches_at_work(const struct sc_session *session, int rank)
+{
+    int64_t bytes = 0;
+    for (int p = 0; p < session->n_pipes; p++) {
+        const struct sc_plan *plan = session->pipes[p].plan;
+        for (int s = 0; s < plan->n_stages; s++) {
+            bytes += plan->stages[s].ranks[0] == rank ? plan->stages[s].state_bytes : 0;
+        }
+    }
+    return bytes;
 }
 
 enum sc_status sc_session_check_plan_memory(
@@ -141,6 +159,7 @@ enum sc_status sc_session_check_plan_memory(
         char who[32];
         snprintf(who, sizeof who, "rank %d", rank);
         SC_TRY(count_need(session->model->graph, &plans, rank, &need));
+        need.leaving = caches_at_work(session, rank);
         SC_TRY(check_need(path, who, &need, session->memory[rank]));
     }
     return SC_OK;

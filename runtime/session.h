@@ -150,7 +150,7 @@ enum sc_status sc_session_serve(struct sc_session *session);
 /* Rank 0, while no microbatch is in flight and the others serve: goes on with the plan in a file. The ranks load the weights
  * of their new stages, and what all slots hold moves to the ranks that own it now, straight from rank to rank; results
  * have the bits they would have had. A prefill plan stays, and hands over to the new owners from then on. SC_BAD_INPUT, and everything is as before, when the plan is none for this model and
- * world, SC_LIMIT when it needs more memory of a rank than that has; after another failure, which all ranks have, the session can only be closed. */
+ * world, SC_LIMIT when it needs more memory of a rank than that has, with the caches that are still there while they move; after another failure, which all ranks have, the session can only be closed. */
 enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path);
 
 /* Rank 0: fails as sc_session_replan would refuse the plan. */

@@ -177,6 +177,44 @@ static void a_slot_that_failed_does_not_hold_the_others_back(void **state)
     free(b);
 }
 
+/* Caches are on both sides until they have moved: what has room for the new plan alone has not enough. */
+static void caches_that_leave_count_until_they_have_moved(void **state)
+{
+    (void)state;
+    char path[64];
+    char *text;
+    const struct sc_session_options options = {.n_threads = 1, .n_slots = 8, .context = 200};
+    struct session_case one = {.n_ranks = 1, .path = SHAKESPEARE, .options = options};
+    struct session_case c = {.n_ranks = 2, .path = SHAKESPEARE, .options = options};
+    make_want();
+    assert_ok(session_open(&one));
+    const struct sc_plan *whole = sc_session_plan(one.ranks[0].session);
+    assert_ok(sc_plan_write(whole, one.ranks[0].model, &text));
+    const struct sc_plan_stage all = whole->stages[0];
+    const int64_t weights = all.packed_bytes > all.weight_bytes ? all.packed_bytes : all.weight_bytes;
+    session_close(&one);
+    session_write_plan(text, path, sizeof path);
+    free(text);
+    c.options.n_stages = 2;
+    c.options.memory_bytes = weights + all.state_bytes + all.activation_bytes;
+    assert_ok(session_open(&c));
+    const int64_t leaving = sc_session_plan(c.ranks[0].session)->stages[0].state_bytes;
+    assert_true(leaving > 0);
+    fill(&c);
+    assert_fails(SC_LIMIT, ", caches until they have moved ", sc_session_replan(c.ranks[0].session, path));
+    go_on(&c, got);
+    assert_memory_equal(got, want, sizeof want);
+    session_close(&c);
+    c.options.memory_bytes += leaving;
+    assert_ok(session_open(&c));
+    fill(&c);
+    assert_ok(sc_session_replan(c.ranks[0].session, path));
+    go_on(&c, got);
+    assert_memory_equal(got, want, sizeof want);
+    session_close(&c);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +222,7 @@ int main(void)
         cmocka_unit_test(plans_may_follow_one_another),
         cmocka_unit_test(a_plan_that_is_none_changes_nothing),
         cmocka_unit_test(a_plan_that_needs_too_much_memory_changes_nothing),
+        cmocka_unit_test(caches_that_leave_count_until_they_have_moved),
         cmocka_unit_test(a_slot_that_failed_does_not_hold_the_others_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

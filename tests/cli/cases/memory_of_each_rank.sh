@@ -28,4 +28,6 @@ on_two 20M 5M --plan plan.json
 grep "^stagecoach" err
 on_two 20M 5M --replan-at 1 --plan2 plan.json
 grep "^stagecoach" err
-on_two 20M 9M --replan-at 1 --plan2 plan.json
+on_two 20M 9M --replan-at 1 --plan2 plan.json # 8.4M do, but for the caches on their way
+grep "^stagecoach" err
+on_two 20M 11M --replan-at 1 --plan2 plan.json
