@@ -13,6 +13,7 @@
 
 #define BLOCK SC_PAGE_ROWS
 #define TILE_ROWS 64 /* query rows in a part: enough to make up for turning a block of keys */
+#define PREFETCH_ROWS 16
 #define FEW_ROWS 4 /* rows that do not make up for widening a block of words before the product */
 #define ALIGN 64
 
@@ -377,6 +378,23 @@ static void finish_row(const struct job *job, const struct part *p, int64_t r)
     }
 }
 
+/* Few rows go over narrow numbers faster than their products ask for them: the head's part of the page that comes next is
+ * asked for while this one is worked on. Products of floats ask early enough by themselves. */
+static void prefetch_next(
+    const struct part *p, const struct sc_state_view *view, enum sc_type type, int64_t width, int64_t key)
+{
+    const enum sc_type held = sc_page_type(view->format, type);
+    if (held == SC_F32 || p->n_rows > PREFETCH_ROWS || key + BLOCK >= p->to) {
+        return;
+    }
+    const size_t at = (size_t)(p->kv_head * view->head_stride) * sc_type_bytes(held);
+    const char *head = (const char *)view->pages[key / BLOCK + 1] + at;
+    const int64_t bytes = BLOCK * sc_page_row_bytes(view->format, type, width);
+    for (int64_t i = 0; i < bytes; i += ALIGN) {
+        __builtin_prefetch(head + i, 0, 2); /* into the second cache */
+    }
+}
+
 static void all_scores(const struct job *job, const struct part *p)
 {
     const struct sc_attention *a = job->attention;
@@ -387,6 +405,9 @@ static void all_scores(const struct job *job, const struct part *p)
         load_row(job, &query, a->qk_width, p->raw, p->q + r * a->qk_width);
     }
     for (int64_t key = p->from; key < p->to; key += BLOCK) {
+        if (!a->k_codes) {
+            prefetch_next(p, p->keys, a->type, a->qk_width, key);
+        }
         const struct block keys = key_block(job, p, key);
         const struct sc_gemm_tile tile = {.m = p->n_rows,
             .k = a->qk_width,
@@ -437,8 +458,12 @@ static void mix_each(const struct job *job, const struct part *p, int64_t from, 
 
 static void all_values(const struct job *job, const struct part *p)
 {
+    const struct sc_attention *a = job->attention;
     memset(p->acc, 0, (size_t)(p->n_rows * job->layout.v_stride) * sizeof(float));
     for (int64_t key = p->from; key < p->to; key += BLOCK) {
+        if (!a->v_codes) {
+            prefetch_next(p, p->values, a->v_type, a->v_width, key);
+        }
         const int64_t end = sc_min64(p->to, key + BLOCK);
         const int64_t from = sc_min64(end, sc_max64(key, p->common_from)),
                       to = sc_max64(from, sc_min64(end, p->common_to));
