@@ -187,11 +187,6 @@ enum sc_status sc_json_add_real(struct sc_json *parent, const char *key, double 
     return add(parent, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-enum sc_status sc_json_add_bool(struct sc_json *parent, const char *key, bool value)
-{
-    return add(parent, key, json_boolean(value));
-}
-
 static char *print(const struct sc_json *root, size_t flags)
 {
     char *const text = json_dumps(inner(root), flags);

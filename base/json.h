@@ -44,7 +44,6 @@ enum sc_status sc_json_add_bytes(
 enum sc_status sc_json_add_int(struct sc_json *parent, const char *key, int64_t value);
 /* Not a number and infinities, which JSON lacks, are written as null. */
 enum sc_status sc_json_add_real(struct sc_json *parent, const char *key, double value);
-enum sc_status sc_json_add_bool(struct sc_json *parent, const char *key, bool value);
 
 /* Indented text, ends with a newline; free() it. NULL when memory is out. */
 char *sc_json_print(const struct sc_json *root);

@@ -5,7 +5,7 @@
 
 #include "tensor/value.h"
 
-#define SC_WIRE_VERSION 4
+#define SC_WIRE_VERSION 5
 #define SC_WIRE_ROWS 64 /* of one microbatch */
 #define SC_WIRE_SLOTS 1024
 #define SC_WIRE_NOTE 48 /* bytes */
@@ -13,7 +13,6 @@
 enum sc_wire_kind {
     SC_WIRE_DATA, /* values of one edge for one microbatch */
     SC_WIRE_POISON, /* a failed microbatch: body is a struct sc_error; same path as data */
-    SC_WIRE_TOKEN, /* sampled ids, last stage to first */
     SC_WIRE_CONTROL, /* small commands between sessions */
     SC_WIRE_STATE, /* what slots hold, asked for, given and told between rank 0 and the owners */
     SC_WIRE_END /* no more microbatches */

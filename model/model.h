@@ -94,9 +94,6 @@ enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena 
 enum sc_status sc_weight_fetch(
     const struct sc_model *model, const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
 
-/* The same for packers of 2-, 4- and 6-bit types: packed storage, as the file has it, where it has; else plain. */
-enum sc_status sc_weight_packed(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor);
-
 /* Bytes of the weight in plain storage. */
 size_t sc_weight_bytes(const struct sc_weight *weight);
 

@@ -155,14 +155,3 @@ enum sc_status sc_weight_tensor(const struct sc_weight *weight, struct sc_arena 
 {
     return sc_weight_fetch(NULL, weight, arena, tensor);
 }
-
-enum sc_status sc_weight_packed(const struct sc_weight *weight, struct sc_arena *arena, struct sc_tensor *tensor)
-{
-    if (!weight->raw || sc_type_bits(weight->shape.type) >= 8) {
-        return sc_weight_tensor(weight, arena, tensor);
-    }
-    *tensor = weight->shape;
-    tensor->storage = SC_STORAGE_PACKED;
-    tensor->data = in_place(weight->raw);
-    return SC_OK;
-}

@@ -208,11 +208,6 @@ enum sc_status sc_pages_unpack(struct sc_pages *pages, const void *from)
     return SC_OK;
 }
 
-bool sc_pages_used(const struct sc_pages *pages, int64_t page)
-{
-    return pages->owners[page] > 0;
-}
-
 int64_t sc_pages_count(const struct sc_pages *pages)
 {
     return pages->options.n_pages;

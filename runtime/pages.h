@@ -52,7 +52,6 @@ void sc_pages_pack(const struct sc_pages *pages, void *to);
 /* Takes the place of what the table said. SC_PEER for bytes that are no such table, which is then empty. */
 enum sc_status sc_pages_unpack(struct sc_pages *pages, const void *from);
 
-bool sc_pages_used(const struct sc_pages *pages, int64_t page); /* by any slot */
 int64_t sc_pages_count(const struct sc_pages *pages); /* of the pool */
 
 #endif
