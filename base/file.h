@@ -32,12 +32,13 @@ void sc_file_fill(struct sc_file *file, size_t offset, const void *data, size_t 
 
 void sc_file_release(struct sc_file *file);
 
-/* Fails with SC_IO, naming the path, when the mapped file is of another size or was written to since. A file that took its
- * place is no harm: the mapping is of the old one. What changes afterwards is not seen; reading past the end of a file
- * that was cut short is SIGBUS. */
+/* Fails with SC_IO, naming the path, when the mapped file is of another size or was written to since. A file that took
+ * its place is no harm: the mapping is of the old one. What changes afterwards is not seen; reading past the end of a
+ * file that was cut short is SIGBUS. */
 enum sc_status sc_file_check(const char *path, const struct sc_file *file);
 
-/* Reads a part of a mapped file without touching the mapping. SC_IO when path leads to another file by now, or it changed. */
+/* Reads a part of a mapped file without touching the mapping. SC_IO when path leads to another file by now, or it
+ * changed. */
 enum sc_status sc_file_read_part(const char *path, const struct sc_file *file, size_t offset, void *to, size_t bytes);
 
 /* Tells the kernel that a range of a mapped file will not be read again soon. */
@@ -51,12 +52,13 @@ enum sc_status sc_file_read_text(
  * result it is to hold. */
 enum sc_status sc_file_check_writable(const char *path);
 
-/* Where a path leads that is a link, or a link to one, be there a file or none yet; else itself. In the arena. Fails with SC_IO
- * for links that lead round in a circle. */
+/* Where a path leads that is a link, or a link to one, be there a file or none yet; else itself. In the arena. Fails
+ * with SC_IO for links that lead round in a circle. */
 enum sc_status sc_file_follow(const char *path, struct sc_arena *arena, const char **target);
 
-/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. A link stays one, and
- * what it leads to is written. Devices and pipes are written in place; a file that its permissions protect is not replaced. */
+/* Writes to a temporary name beside path, then renames: path holds the whole content or is as before. A link stays one,
+ * and what it leads to is written. Devices and pipes are written in place; a file that its permissions protect is not
+ * replaced. */
 enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
 
 /* The same in pieces. Zeros: nothing begun.

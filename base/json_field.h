@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 
-/* The members of one object of a file. A field that is absent or null leaves what it is read into as it was; one of another
- * kind, or less than `least`, fails with SC_BAD_MODEL: "'FILE': field 'GROUP.NAME' is ..., want ...". */
+/* The members of one object of a file. A field that is absent or null leaves what it is read into as it was; one of
+ * another kind, or less than `least`, fails with SC_BAD_MODEL: "'FILE': field 'GROUP.NAME' is ..., want ...". */
 struct sc_fields {
     const char *path;
     const char *group; /* NULL: the file's outermost object */
@@ -22,8 +22,8 @@ enum sc_status sc_field_int(const struct sc_fields *fields, const char *name, in
 enum sc_status sc_field_real(const struct sc_fields *fields, const char *name, double *to);
 enum sc_status sc_field_bool(const struct sc_fields *fields, const char *name, bool *to);
 
-/* Parses folder/name, of at most 16 MiB, which need not be there: *root is NULL then. *path names it, in the arena, as does what is
- * read; the caller frees *root. */
+/* Parses folder/name, of at most 16 MiB, which need not be there: *root is NULL then. *path names it, in the arena, as
+ * does what is read; the caller frees *root. */
 enum sc_status sc_fields_parse(
     const char *folder, const char *name, struct sc_arena *arena, const char **path, struct sc_json **root);
 

@@ -27,7 +27,8 @@ struct sc_line {
 /* Fails with SC_IO, naming path and cause; only regular files. */
 enum sc_status sc_lines_open(const char *path, size_t limit_bytes, struct sc_lines *lines);
 
-/* *more is false, and nothing else set, when there is none. A last line without a newline is one, unless it is empty. */
+/* *more is false, and nothing else set, when there is none. A last line without a newline is one, unless it is
+ * empty. */
 enum sc_status sc_lines_next(struct sc_lines *lines, struct sc_line *line, bool *more);
 
 void sc_lines_close(struct sc_lines *lines); /* safe on zeros */

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most that was ever in memory at once (VmHWM of Linux): own pages and touched pages of mapped files. 0: not known. */
+/* The most that was ever in memory at once (VmHWM of Linux): own pages and touched pages of mapped files. 0: not
+ * known. */
 int64_t sc_memory_peak_bytes(void);
 
 /* Asks for huge pages under memory that is read over and over, as weights are: with 4 KiB pages the walk of page tables

@@ -26,8 +26,8 @@ double sc_random_uniform(const struct sc_random_key *key, uint64_t index);
 /* The numbers of `n` elements from `first` on: sc_random_uniform of each, many at once. */
 void sc_random_uniforms(const struct sc_random_key *key, uint64_t first, int64_t n, double *u);
 
-/* Normal, of mean 0 and deviation 1: elements 2 i and 2 i + 1 are made of the words of index i. Source: Box and Muller, "A
- * note on the generation of random normal deviates" (1958), on 53 bits each. `first` is even. */
+/* Normal, of mean 0 and deviation 1: elements 2 i and 2 i + 1 are made of the words of index i. Source: Box and Muller,
+ * "A note on the generation of random normal deviates" (1958), on 53 bits each. `first` is even. */
 void sc_random_normals(const struct sc_random_key *key, uint64_t first, int64_t n, double *x);
 
 #endif

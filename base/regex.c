@@ -326,8 +326,8 @@ static size_t end_of_window(const struct sc_regex *regex, const char *text, size
     return end;
 }
 
-/* Steps are bounded for each start; a text has millions of them, and a pattern may come near the bound at each. Time alone
- * tells. */
+/* Steps are bounded for each start; a text has millions of them, and a pattern may come near the bound at each. Time
+ * alone tells. */
 static enum sc_status check_time(struct sc_regex *regex, int64_t since_ns, size_t passed, size_t bytes)
 {
     const int64_t ns = sc_clock_ns() - since_ns;

@@ -27,8 +27,8 @@ void sc_regex_free(struct sc_regex *regex);
 enum sc_status sc_regex_find(struct sc_regex *regex, const char *text, size_t bytes, size_t start, bool *found,
     size_t *match_start, size_t *match_end);
 
-/* The same, but of the matches that begin there the longest, as POSIX and RE2's longest_match have it; a group cannot be
- * referred to. SC_LIMIT too when the pattern is too large for this search. */
+/* The same, but of the matches that begin there the longest, as POSIX and RE2's longest_match have it; a group cannot
+ * be referred to. SC_LIMIT too when the pattern is too large for this search. */
 enum sc_status sc_regex_find_longest(struct sc_regex *regex, const char *text, size_t bytes, size_t start, bool *found,
     size_t *match_start, size_t *match_end);
 

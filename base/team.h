@@ -35,9 +35,9 @@ void sc_team_set_progress(struct sc_team *team, void (*progress)(void *arg), voi
 /* Calls it now: for long loops that worker 0 runs alone. Safe on NULL. */
 void sc_team_make_progress(const struct sc_team *team);
 
-/* Runs fn(arg) on one more thread, while worker 0, which calls, makes progress every half millisecond: for work that takes
- * long and has no short parts. There fn is worker 0 and may use the team; progress is left to the caller. Some 30 us are
- * lost. Runs fn here when there is no progress to make, and within such work. */
+/* Runs fn(arg) on one more thread, while worker 0, which calls, makes progress every half millisecond: for work that
+ * takes long and has no short parts. There fn is worker 0 and may use the team; progress is left to the caller. Some 30
+ * us are lost. Runs fn here when there is no progress to make, and within such work. */
 enum sc_status sc_team_relieve(struct sc_team *team, enum sc_status (*fn)(void *arg), void *arg);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The limits of one thread as JSON, for compare_models; bench_limits N: of N threads that read memory at once, for decode. */
+ * The limits of one thread as JSON, for compare_models; bench_limits N: of N threads that read memory at once, for
+ * decode. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -75,7 +75,8 @@ static int find_free(const struct sc_pool *pool, size_t bytes)
     return best;
 }
 
-/* Makes room for `bytes` in a pool that is not full: GROWTH buffers while there is memory for them. Returns the first. */
+/* Makes room for `bytes` in a pool that is not full: GROWTH buffers while there is memory for them. Returns the
+ * first. */
 static int grow(struct sc_pool *pool, size_t bytes)
 {
     const int first = pool->n_buffers;

@@ -28,9 +28,9 @@ struct sc_heard {
 };
 
 /* Ranks watch each other in rings: each the one before it on its node, and the one before it in the world when that is
- * on another node. On a node beats go through shared memory, from thread to thread: any thread may say and hear, so they
- * go on whatever worker 0 does. Between nodes worker 0 sends and receives them over MPI, as part of sc_world_progress and
- * sc_world_pause.
+ * on another node. On a node beats go through shared memory, from thread to thread: any thread may say and hear, so
+ * they go on whatever worker 0 does. Between nodes worker 0 sends and receives them over MPI, as part of
+ * sc_world_progress and sc_world_pause.
  *
  * Made by sc_world_watch. Whoever got it drops it; it outlives its world. */
 struct sc_pulse;

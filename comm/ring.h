@@ -17,10 +17,10 @@ struct sc_ring_entry {
     uint32_t zero;
 };
 
-/* Zeros are an empty ring. put and take neither lock nor wait. What the producer wrote anywhere before it put is seen by
- * the consumer after it took, and what the consumer did before it took by a producer that found the place free. Both are
- * totally ordered with other sequentially consistent operations: "put, then look at a flag" meets "set the flag, then
- * take", one of the two sees the other. */
+/* Zeros are an empty ring. put and take neither lock nor wait. What the producer wrote anywhere before it put is seen
+ * by the consumer after it took, and what the consumer did before it took by a producer that found the place free. Both
+ * are totally ordered with other sequentially consistent operations: "put, then look at a flag" meets "set the flag,
+ * then take", one of the two sees the other. */
 struct sc_ring {
     _Alignas(64) _Atomic uint32_t tail; /* entries put; the producer's */
     _Alignas(64) _Atomic uint32_t head; /* entries taken; the consumer's */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Boxes are memfds; the others open them through /proc/PID/fd. A rank that waits sleeps on the futex of its own bell. */
+ * Boxes are memfds; the others open them through /proc/PID/fd. A rank that waits sleeps on the futex of its own
+ * bell. */
 #define _GNU_SOURCE /* memfd_create, sched_getaffinity, MADV_REMOVE */
 #include "comm/shared.h"
 

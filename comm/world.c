@@ -173,9 +173,9 @@ static bool rang(const struct sc_world *world, int64_t until_ns)
     return false;
 }
 
-/* Without a bell a sleep is a small part of the time waited so far: a wait gets at most that much longer, and a long one
- * costs little. Around the moment at which the last long wait ended it is smaller: the steps of a text take equally long,
- * and what is waited for comes about then. */
+/* Without a bell a sleep is a small part of the time waited so far: a wait gets at most that much longer, and a long
+ * one costs little. Around the moment at which the last long wait ended it is smaller: the steps of a text take equally
+ * long, and what is waited for comes about then. */
 static int64_t sleep_for(const struct sc_world *world, int64_t waited_ns)
 {
     const int64_t off_ns = llabs(world->rhythm_ns - waited_ns) / SLEEP_NEAR, near_ns = waited_ns / SLEEP_PART_NEAR;

@@ -39,9 +39,9 @@ bool sc_world_launched(void);
 /* This process's rank as the launcher's environment says it, before MPI is started; -1: no launcher. */
 int sc_world_launch_rank(void);
 
-/* Looks for a rank of this job on this host that is stopped (SIGSTOP, a debugger), for the time when MPI can tell nothing of
- * it yet, or no more: another child of this process's parent, the launcher's daemon. False: there is none, or ranks have
- * other parents. */
+/* Looks for a rank of this job on this host that is stopped (SIGSTOP, a debugger), for the time when MPI can tell
+ * nothing of it yet, or no more: another child of this process's parent, the launcher's daemon. False: there is none,
+ * or ranks have other parents. */
 bool sc_world_find_stopped(int *rank, long *pid);
 
 /* Name and version of the MPI library, as "Open MPI v4.1.4"; needs no start of MPI. Returns buffer. */
@@ -77,10 +77,10 @@ size_t sc_world_link_bytes(const struct sc_world *world);
 /* Lets messages go on: called between parts of long kernels and in waiting loops. Never blocks. */
 void sc_world_progress(struct sc_world *world);
 
-/* For waiting loops: call while nothing happens, with the count of calls since something did (0: a new wait), then look at
- * every link again. Spins for tens of microseconds, or twice the last wait where that was short, unless ranks have to
- * share cores. Then sleeps: until a rank of this node sends something; where messages may come from elsewhere a small part
- * of the time waited so far, and at most a millisecond. */
+/* For waiting loops: call while nothing happens, with the count of calls since something did (0: a new wait), then look
+ * at every link again. Spins for tens of microseconds, or twice the last wait where that was short, unless ranks have
+ * to share cores. Then sleeps: until a rank of this node sends something; where messages may come from elsewhere a
+ * small part of the time waited so far, and at most a millisecond. */
 void sc_world_pause(struct sc_world *world, int64_t idle_calls);
 
 /* From now on ranks watch each other. Collective. *pulse is NULL where there are no other processes. */

@@ -30,8 +30,8 @@ static int64_t common(const struct sc_lane *lane, const struct sc_request *reque
     return n;
 }
 
-/* Whether a request may begin as the first n positions of a slot. A state that cannot be taken apart goes on whole, where
- * it is, and only when it was put there to go on. */
+/* Whether a request may begin as the first n positions of a slot. A state that cannot be taken apart goes on whole,
+ * where it is, and only when it was put there to go on. */
 static bool may_begin_as(const struct sc_schedule *schedule, const struct sc_lane *lane, int64_t n)
 {
     return schedule->decoder->shares ? n >= (lane->held ? 1 : LEAST_SHARED)

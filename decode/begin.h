@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* What a user asks for, by the words of the model's vocabulary; NULL: what the files say or, of a language, leave to the
- * model. */
+/* What a user asks for, by the words of the model's vocabulary; NULL: what the files say or, of a language, leave to
+ * the model. */
 struct sc_begin_wish {
     const char *language; /* "en" */
     const char *task; /* "transcribe", "translate" */
@@ -35,9 +35,10 @@ struct sc_begin {
 
 /* Reads folder/generation_config.json, and of folder/config.json what that leaves out: decoder_start_token_id,
  * forced_bos_token_id, forced_decoder_ids, lang_to_id, task_to_id, no_timestamps_token_id, suppress_tokens,
- * begin_suppress_tokens, max_target_positions (or max_position_embeddings). Fails with SC_BAD_MODEL, naming
- * file and field, for what is no JSON or of another kind, and where no start is said; SC_BAD_USAGE for a language or task
- * that the model does not have. wish NULL: a decoder without an encoder, whose texts begin with their prompts; the rest is read. */
+ * begin_suppress_tokens, max_target_positions (or max_position_embeddings). Fails with SC_BAD_MODEL, naming file and
+ * field, for what is no JSON or of another kind, and where no start is said; SC_BAD_USAGE for a language or task that
+ * the model does not have. wish NULL: a decoder without an encoder, whose texts begin with their prompts; the rest is
+ * read. */
 enum sc_status sc_begin_read(
     const char *folder, const struct sc_begin_wish *wish, struct sc_arena *arena, struct sc_begin *begin);
 

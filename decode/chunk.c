@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many rows the next chunk of a prompt has. The number depends on times, so nothing but the chunk may depend on it. */
+ * How many rows the next chunk of a prompt has. The number depends on times, so nothing but the chunk may depend on
+ * it. */
 #include "decode/schedule_parts.h"
 
 void sc_schedule_note_time(struct sc_schedule *schedule, const struct sc_flight *flight)

@@ -6,9 +6,9 @@
 #include "model/graph.h"
 #include "runtime/state.h"
 
-/* *context in: what was asked for, 0: nothing. Out: that, or all that the graph has room for (the rows of its rotary tables, what
- * its caches are allowed), 4096 where that is more or not known.
- * Fails with SC_BAD_USAGE when more was asked for than there is room for. */
+/* *context in: what was asked for, 0: nothing. Out: that, or all that the graph has room for (the rows of its rotary
+ * tables, what its caches are allowed), 4096 where that is more or not known. Fails with SC_BAD_USAGE when more was
+ * asked for than there is room for. */
 enum sc_status sc_context_settle(
     const struct sc_graph *graph, int n_pairs, const struct sc_state_pair *pairs, int64_t *context);
 

@@ -46,8 +46,8 @@ struct sc_row_note {
     int8_t tempered;
 };
 
-/* suppress.c: rank 0's lists to all ranks; collective. Takes those tokens out of a row of logits [n_vocabulary]: the row,
- * or a copy in decoder->row. */
+/* suppress.c: rank 0's lists to all ranks; collective. Takes those tokens out of a row of logits [n_vocabulary]: the
+ * row, or a copy in decoder->row. */
 enum sc_status sc_suppress_share(struct sc_world *world, struct sc_decoder *decoder);
 const float *sc_suppress(const struct sc_decoder *decoder, bool first, const float *row);
 

@@ -25,13 +25,13 @@ bool sc_feeds_describe(const struct sc_graph *graph, int value, struct sc_pass_i
 void sc_feeds_free(struct sc_feeds *feeds); /* safe on NULL */
 
 /* One value per graph input (NULL for states, for the encoder's inputs, and for masks of several rows, which differ in
- * length: they are for graphs that do not read them), valid until the next call. tokens: [n_rows, n_new], the same n_new in
- * all rows; n_source: positions that the encoder had for the first row. */
+ * length: they are for graphs that do not read them), valid until the next call. tokens: [n_rows, n_new], the same
+ * n_new in all rows; n_source: positions that the encoder had for the first row. */
 const struct sc_value *const *sc_feeds_make(
     struct sc_feeds *feeds, const struct sc_row *rows, int n_rows, const int64_t *tokens, int64_t n_source);
 
-/* Facts of every graph input for planning: n new tokens at position pos, and what an encoder may be given. facts: one per
- * graph input. */
+/* Facts of every graph input for planning: n new tokens at position pos, and what an encoder may be given. facts: one
+ * per graph input. */
 void sc_feeds_facts(const struct sc_feeds *feeds, int64_t n, int64_t pos, struct sc_fact *facts);
 
 /* The same for both sizes of microbatch, with the last token at position pos: facts of a step, of a chunk of at most so

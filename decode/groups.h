@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many groups running texts are cut in. Each group goes through the pipeline by itself, in one step for its texts. */
+ * How many groups running texts are cut in. Each group goes through the pipeline by itself, in one step for its
+ * texts. */
 #ifndef SC_DECODE_GROUPS_H
 #define SC_DECODE_GROUPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One group reads each weight once for all texts, while one stage works and the others wait; as many groups as stages keep
- * all at work, and read every weight for every group. Which is faster depends on how long a row takes beside the weights, on
- * links, and on whether stages share the bandwidth of one memory, and changes with all that: so it is tried. Numbers of
- * groups, 1, 2, 4, ... up to that of stages, are in use for a few steps of every text each, as long as a token takes less time
- * with each more. The best stays until the numbers from the next lower one on are tried again, the more seldom the more often
- * it won. No text depends on it. Reads no clock. */
+/* One group reads each weight once for all texts, while one stage works and the others wait; as many groups as stages
+ * keep all at work, and read every weight for every group. Which is faster depends on how long a row takes beside the
+ * weights, on links, and on whether stages share the bandwidth of one memory, and changes with all that: so it is
+ * tried. Numbers of groups, 1, 2, 4, ... up to that of stages, are in use for a few steps of every text each, as long
+ * as a token takes less time with each more. The best stays until the numbers from the next lower one on are tried
+ * again, the more seldom the more often it won. No text depends on it. Reads no clock. */
 
 enum { SC_GROUPS_SIZES = 8 }; /* up to 1, 2, 4, ... texts, and more: each has a trial of its own */
 

@@ -12,8 +12,8 @@ struct sc_pace_mean {
     int64_t n; /* that it was made of */
 };
 
-/* What microbatches took on their slowest stage. A chunk takes a fixed part and one for each row: the line through the mean
- * of steps and that of chunks. Zeros: nothing is known. */
+/* What microbatches took on their slowest stage. A chunk takes a fixed part and one for each row: the line through the
+ * mean of steps and that of chunks. Zeros: nothing is known. */
 struct sc_pace {
     struct sc_pace_mean steps, chunks;
 };
@@ -38,8 +38,8 @@ struct sc_pace_traffic {
     int64_t now_ns;
     int n_ranks; /* that work at once, one behind the other; rank 0, which sees what comes back between its own, is first */
     int n_rounds; /* stages of each */
-    /* In their order: those that came back last, which the ones behind them had to wait for; those in flight; steps that
-     * are about to go. */
+    /* In their order: those that came back last, which the ones behind them had to wait for; those in flight; steps
+     * that are about to go. */
     int n_back, n_flights, n_ready;
     struct sc_pace_flight flights[2 * SC_PACE_FLIGHTS];
 };
@@ -48,8 +48,8 @@ struct sc_pace_traffic {
  * flight or ready, up to the token that follows the chunk. */
 int64_t sc_pace_gap_ns(const struct sc_pace *pace, const struct sc_pace_traffic *traffic, int64_t n_rows);
 
-/* Rows of the next chunk, 1 to `most`: as many as keep that time within a bound, and at most twice as many as chunks had
- * lately, as far as what was measured is believed. */
+/* Rows of the next chunk, 1 to `most`: as many as keep that time within a bound, and at most twice as many as chunks
+ * had lately, as far as what was measured is believed. */
 int64_t sc_pace_rows(const struct sc_pace *pace, const struct sc_pace_traffic *traffic, int64_t bound_ns, int64_t most);
 
 #endif

@@ -330,8 +330,8 @@ static struct sc_state_pair *find_cross(struct sc_finder *finder, int value)
         : NULL;
 }
 
-/* Operators whose keys and values are inputs 1 and 2, and the inputs by which they append, or count or hide keys otherwise; 0: no
- * more of these. */
+/* Operators whose keys and values are inputs 1 and 2, and the inputs by which they append, or count or hide keys
+ * otherwise; 0: no more of these. */
 static const struct {
     const char *domain, *op;
     int others[4];

@@ -24,12 +24,13 @@ enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pai
  * not. */
 enum sc_status sc_pairs_parse(const struct sc_graph *graph, const char *text, int *in, int *out);
 
-/* Says what is a state where neither operator nor name tells: n texts as sc_pairs_parse takes them. Once for a model. */
+/* Says what is a state where neither operator nor name tells: n texts as sc_pairs_parse takes them. Once for a
+ * model. */
 enum sc_status sc_pairs_say(struct sc_model *model, int n, const char *const *texts);
 
 /* By its name a state that never changes: keys and values of cross-attention, which are made once for a text of what an
- * encoder says. It is a pair where the graph makes it (decode/union.h); else an ordinary input, whether or not an output
- * has its name. */
+ * encoder says. It is a pair where the graph makes it (decode/union.h); else an ordinary input, whether or not an
+ * output has its name. */
 bool sc_pairs_is_constant(const char *input);
 
 /* Whether the output of that name makes such a state, for a graph that reads it. */

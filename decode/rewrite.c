@@ -62,8 +62,8 @@ static enum sc_status describe(struct sc_model *model, int n_pairs, const struct
     return SC_OK;
 }
 
-/* A dim that is declared by the name of another one, and will be fed with another size, is unknown: in merged decoders the
- * mask has the name of the new tokens alone, which was right for the branch without a past. */
+/* A dim that is declared by the name of another one, and will be fed with another size, is unknown: in merged decoders
+ * the mask has the name of the new tokens alone, which was right for the branch without a past. */
 static void forget_wrong_names(struct sc_graph *graph, const struct sc_pass_options *options)
 {
     for (int i = 0; i < options->n_inputs; i++) {

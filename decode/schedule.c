@@ -240,8 +240,8 @@ static enum sc_status start_seen(struct sc_schedule *schedule, struct sc_lane *l
     return SC_OK;
 }
 
-/* What an encoder reads goes before the prompt, as a row that adds no position. A request that has nothing to read was to
- * go on from a text that another one took in the meantime. */
+/* What an encoder reads goes before the prompt, as a row that adds no position. A request that has nothing to read was
+ * to go on from a text that another one took in the meantime. */
 static enum sc_status send_source(struct sc_schedule *schedule, struct sc_lane *lane, int slot)
 {
     struct sc_microbatch microbatch = {.n_rows = 1, .rows = {{.slot = slot}}};
@@ -352,8 +352,8 @@ static int count_groups(struct sc_schedule *schedule, int n_running)
     return n_groups > least ? n_groups : least;
 }
 
-/* Chunks and steps take turns: after a chunk every running request has its row before the next one. With a plan of their
- * own chunks hold nobody up. */
+/* Chunks and steps take turns: after a chunk every running request has its row before the next one. With a plan of
+ * their own chunks hold nobody up. */
 static enum sc_status send_next(struct sc_schedule *schedule, bool *did)
 {
     int n_running = 0;

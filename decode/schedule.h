@@ -37,8 +37,8 @@ enum sc_status sc_schedule_step(struct sc_schedule *schedule);
  * moment to save or move them. */
 enum sc_status sc_schedule_settle(struct sc_schedule *schedule);
 
-/* What a slot holds, once nothing is in flight: the tokens of its text (the schedule's, until the next step), the last of
- * which may have been drawn and not yet fed, and the positions in its caches. */
+/* What a slot holds, once nothing is in flight: the tokens of its text (the schedule's, until the next step), the last
+ * of which may have been drawn and not yet fed, and the positions in its caches. */
 const int64_t *sc_schedule_text(const struct sc_schedule *schedule, int slot, int64_t *n_text, int64_t *n_held);
 
 /* A text whose states come from elsewhere. */
@@ -48,9 +48,10 @@ struct sc_held_text {
     int64_t n_source; /* positions that an encoder had for it; 0: none */
 };
 
-/* Once nothing is in flight: an idle slot is to hold a text. The caller puts its states there (sc_session_state_expect and
- * write; nobody else has dropped or taken pages there), or forgets the slot. A request whose prompt begins with it, and that
- * has no source of its own, then begins as it. SC_LIMIT when no slot is idle, or pages or context have no room. */
+/* Once nothing is in flight: an idle slot is to hold a text. The caller puts its states there (sc_session_state_expect
+ * and write; nobody else has dropped or taken pages there), or forgets the slot. A request whose prompt begins with it,
+ * and that has no source of its own, then begins as it. SC_LIMIT when no slot is idle, or pages or context have no
+ * room. */
 enum sc_status sc_schedule_hold(struct sc_schedule *schedule, const struct sc_held_text *text, int *slot);
 void sc_schedule_forget(struct sc_schedule *schedule, int slot);
 

@@ -12,8 +12,8 @@
 
 enum { SC_MOST_FLIGHTS = SC_PACE_FLIGHTS };
 
-/* A slot is idle (no request; its text stays, for others to begin alike), or has a request; a request that ends may leave
- * microbatches in flight behind it, until whose return the slot cannot be used. */
+/* A slot is idle (no request; its text stays, for others to begin alike), or has a request; a request that ends may
+ * leave microbatches in flight behind it, until whose return the slot cannot be used. */
 struct sc_lane {
     struct sc_request *request;
     int64_t *text; /* [context + 1]: prompt, then what was made */
@@ -84,7 +84,8 @@ static inline bool sc_lane_is_ready(const struct sc_lane *lane)
     return sc_lane_is_running(lane) && lane->n_in_flight == 0 && lane->n_sent < lane->n_text;
 }
 
-/* chunk.c: rows of the next chunk of a prompt of which so many are left, while n_running others go on token by token. */
+/* chunk.c: rows of the next chunk of a prompt of which so many are left, while n_running others go on token by
+ * token. */
 int64_t sc_schedule_chunk_rows(const struct sc_schedule *schedule, int64_t left, int n_running);
 
 /* chunk.c: the microbatch that was delivered last is this one. */

@@ -16,10 +16,10 @@ struct sc_search {
     struct sc_sample_options sample; /* temperature 0 unless do_sample */
 };
 
-/* Reads search in folder/genai_config.json; without that generation_config.json or, as there is none, config.json. SC_OK
- * with found false when none speaks of it. one_beam: their num_beams counts as 1. *ignored: one line on what they ask for
- * that is not done, in the arena; NULL: nothing. Fails with SC_UNSUPPORTED for more than one beam, SC_BAD_MODEL for what
- * is no number or out of range and for what is no JSON, naming file and field. */
+/* Reads search in folder/genai_config.json; without that generation_config.json or, as there is none, config.json.
+ * SC_OK with found false when none speaks of it. one_beam: their num_beams counts as 1. *ignored: one line on what they
+ * ask for that is not done, in the arena; NULL: nothing. Fails with SC_UNSUPPORTED for more than one beam, SC_BAD_MODEL
+ * for what is no number or out of range and for what is no JSON, naming file and field. */
 enum sc_status sc_search_read(
     const char *folder, bool one_beam, struct sc_arena *arena, struct sc_search *search, const char **ignored);
 

@@ -12,10 +12,10 @@ struct sc_infer_watch {
     void *arg;
 };
 
-/* facts has graph->n_values entries. The caller sets those of inputs and, of a body, of outer values (others unknown); initializers are filled in here.
- * Pure nodes whose inputs are all known values and small are evaluated, so that chains of shape arithmetic give known
- * values. A value that depends on data keeps unknown dims. Fails as infer fails, naming the node. `arena` holds the
- * known values. watch may be NULL. */
+/* facts has graph->n_values entries. The caller sets those of inputs and, of a body, of outer values (others unknown);
+ * initializers are filled in here. Pure nodes whose inputs are all known values and small are evaluated, so that chains
+ * of shape arithmetic give known values. A value that depends on data keeps unknown dims. Fails as infer fails, naming
+ * the node. `arena` holds the known values. watch may be NULL. */
 enum sc_status sc_infer_graph(const struct sc_graph *graph, const struct sc_kernels *kernels, struct sc_arena *arena,
     const struct sc_infer_watch *watch, struct sc_fact *facts);
 

@@ -2,7 +2,8 @@
  * What an operator is given and gives tells whether it can take long. */
 #include "exec/perform.h"
 
-/* With less than this even sorting and searching is done in some milliseconds; what relief costs is nothing beside more. */
+/* With less than this even sorting and searching is done in some milliseconds; what relief costs is nothing beside
+ * more. */
 #define MUCH_BYTES (256 << 10)
 
 struct work {

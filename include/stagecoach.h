@@ -30,8 +30,8 @@ SC_PUBLIC const char *sc_version(void); /* "0.1.0" */
 SC_PUBLIC const struct sc_error *sc_last_error(void);
 
 /* Options by name, spelled and read as on the command line without its dashes: "pp", "plan", "threads", "gemm", "bind",
- * "seed", "memory", "override", "pin", "random-plan". Ranks must agree on them. SC_BAD_USAGE names what is wrong with a name or
- * value; the option is then as before. */
+ * "seed", "memory", "override", "pin", "random-plan". Ranks must agree on them. SC_BAD_USAGE names what is wrong with a
+ * name or value; the option is then as before. */
 struct sc_run_options;
 
 SC_PUBLIC enum sc_status sc_run_options_create(struct sc_run_options **options);
@@ -86,8 +86,9 @@ struct sc_port {
 };
 
 /* Opens `model` (a .onnx file, or a folder with one) over the communicator. Collective: every rank gives the same model
- * (rank 0 must be able to read the file, and sends what they lack to others that cannot) and options; options may be NULL
- * and may be freed afterwards. When a rank fails, all do, with the error of that rank. MPI must be initialised with MPI_THREAD_FUNNELED or more. */
+ * (rank 0 must be able to read the file, and sends what they lack to others that cannot) and options; options may be
+ * NULL and may be freed afterwards. When a rank fails, all do, with the error of that rank. MPI must be initialised
+ * with MPI_THREAD_FUNNELED or more. */
 struct sc_pipeline;
 
 SC_PUBLIC enum sc_status sc_pipeline_open(
@@ -106,9 +107,9 @@ SC_PUBLIC int sc_pipeline_n_stages(const struct sc_pipeline *pipeline);
 SC_PUBLIC int sc_pipeline_window(const struct sc_pipeline *pipeline); /* microbatches that may be in flight */
 SC_PUBLIC int64_t sc_pipeline_in_flight(const struct sc_pipeline *pipeline); /* rank 0: submitted, not yet delivered */
 
-/* Rank 0. Sends one set of inputs, in any order, into the pipeline; data is copied before the call returns. SC_BAD_INPUT
- * for a name, type, size or a missing input that does not fit, SC_LIMIT when the window is full: nothing was sent then,
- * and the pipeline is as before. */
+/* Rank 0. Sends one set of inputs, in any order, into the pipeline; data is copied before the call returns.
+ * SC_BAD_INPUT for a name, type, size or a missing input that does not fit, SC_LIMIT when the window is full: nothing
+ * was sent then, and the pipeline is as before. */
 SC_PUBLIC enum sc_status sc_pipeline_submit(struct sc_pipeline *pipeline, int n, const struct sc_array *inputs);
 
 /* Rank 0. Waits for the oldest set in flight. If that set failed on the way, returns its error (with rank, stage and

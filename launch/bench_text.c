@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Each run is requests to a schedule. What is to be in a cache before is put there by a request of its own, as which the
- * measured one then begins. */
+ * Each run is requests to a schedule. What is to be in a cache before is put there by a request of its own, as which
+ * the measured one then begins. */
 #include "launch/bench_text.h"
 
 #include <stdio.h>
@@ -193,8 +193,8 @@ static int64_t at_most_quarter(const struct sc_bench_text *bench, int64_t n)
     return n < quarter ? n : quarter;
 }
 
-/* Times between tokens of a text that go on at some moment between two, after the n that are there. Returns how many there
- * are. */
+/* Times between tokens of a text that go on at some moment between two, after the n that are there. Returns how many
+ * there are. */
 static int64_t add_gaps(struct runner *runner, const struct text *text, int64_t from_ns, int64_t to_ns, int64_t n)
 {
     for (int64_t i = 0; i + 1 < text->n_times; i++) {
@@ -251,8 +251,8 @@ static bool went_on(const struct text *text, int64_t since_ns)
     return text->request.done || text->times_ns[text->n_times - 1] >= since_ns;
 }
 
-/* All texts but the last run; then the last one's prompt comes in. They end once it is in and each has gone on: the wait
- * for that token is what the prompt cost. */
+/* All texts but the last run; then the last one's prompt comes in. They end once it is in and each has gone on: the
+ * wait for that token is what the prompt cost. */
 static enum sc_status run_company(struct runner *runner)
 {
     struct sc_bench_text *bench = runner->bench;

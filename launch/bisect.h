@@ -17,7 +17,8 @@ struct sc_bisect {
 enum sc_status sc_bisect_start(
     const struct sc_graph *graph, int value, struct sc_arena *arena, struct sc_bisect *bisect);
 
-/* Values to look at, at most `most` (at least 2): of those that the value's node reads, and from all above it evenly. */
+/* Values to look at, at most `most` (at least 2): of those that the value's node reads, and from all above it
+ * evenly. */
 enum sc_status sc_bisect_probes(struct sc_bisect *bisect, int most, int *n, int *values);
 void sc_bisect_tell(struct sc_bisect *bisect, int n, const int *values, const bool *differs);
 

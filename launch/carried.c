@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A state of a run is a dense state of a session with one slot, which is at position 1 as soon as it holds anything, and one
- * position further after each microbatch. */
+ * A state of a run is a dense state of a session with one slot, which is at position 1 as soon as it holds anything,
+ * and one position further after each microbatch. */
 #include "launch/carried.h"
 
 #include <string.h>

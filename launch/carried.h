@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * States that `run` is given in .npy files: they go to the ranks that compute with them in pieces, and so do the states that
- * these become come back, so that rank 0 needs memory for a piece. */
+ * States that `run` is given in .npy files: they go to the ranks that compute with them in pieces, and so do the states
+ * that these become come back, so that rank 0 needs memory for a piece. */
 #ifndef SC_LAUNCH_CARRIED_H
 #define SC_LAUNCH_CARRIED_H
 
@@ -16,8 +16,9 @@ struct sc_carried {
     int64_t n_runs; /* microbatches that go on from it, one from the other */
 };
 
-/* On every rank alike, from the model and the request alone: inputs of .npy files whose continuation is an output, and of a
- * request that cuts inputs into pieces all that have one. None else where files of outputs are to be .pb. In the arena. */
+/* On every rank alike, from the model and the request alone: inputs of .npy files whose continuation is an output, and
+ * of a request that cuts inputs into pieces all that have one. None else where files of outputs are to be .pb. In the
+ * arena. */
 enum sc_status sc_carried_find(struct sc_model *model, const struct sc_input_request *request,
     enum sc_output_format format, struct sc_arena *arena, struct sc_carried *carried);
 

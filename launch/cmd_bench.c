@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stagecoach bench: a decoder's prompt and generation speed, any other model's latency and throughput, on random inputs. */
+ * stagecoach bench: a decoder's prompt and generation speed, any other model's latency and throughput, on random
+ * inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,8 @@ static void measured(struct sc_bencher *bencher)
     sc_progress_set(&bencher->app->progress, ++bencher->n_measured);
 }
 
-/* n microbatches, `in_flight` at a time; the time to the last result, from the first submit or, for the pace of a pipeline
- * that is full, from the first result. */
+/* n microbatches, `in_flight` at a time; the time to the last result, from the first submit or, for the pace of a
+ * pipeline that is full, from the first result. */
 static enum sc_status run_many(struct sc_bencher *bencher, int64_t n, int in_flight, bool from_result, int64_t *ns)
 {
     int64_t start = sc_clock_ns(), sent = 0;
@@ -106,7 +107,8 @@ static bool find_depth(const struct sc_options *options, int64_t *depth)
     return n == 0;
 }
 
-/* Rank 0. An encoder of sound reads as many frames as it was made for, whatever -p says: silence follows what is shorter. */
+/* Rank 0. An encoder of sound reads as many frames as it was made for, whatever -p says: silence follows what is
+ * shorter. */
 static enum sc_status complete_text(struct sc_bencher *bencher)
 {
     struct sc_bench_text *text = &bencher->text;

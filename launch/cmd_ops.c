@@ -77,8 +77,8 @@ static void print_kinds(const char *types)
     printf("%*s", printed < 40 ? 40 - printed : 1, "");
 }
 
-/* What runs a version: a kernel of ours, and for which instruction set levels its loops are there; and whether the clause
- * has a body of other operators, which would do as well. */
+/* What runs a version: a kernel of ours, and for which instruction set levels its loops are there; and whether the
+ * clause has a body of other operators, which would do as well. */
 static void print_means(const struct sc_schema *schema)
 {
     const struct sc_op *op = sc_op_find(schema->domain, schema->name, schema->since);

@@ -33,8 +33,8 @@ struct sc_planner_run {
     const char *context_why;
 };
 
-/* Sizes to plan for: for a decoder a step and a chunk of a prompt in the middle of the context, declared dims and -d for
- * the others. */
+/* Sizes to plan for: for a decoder a step and a chunk of a prompt in the middle of the context, declared dims and -d
+ * for the others. */
 static enum sc_status input_facts(struct sc_planner_run *run, struct sc_planning *planning)
 {
     const struct sc_options *options = run->app->options;

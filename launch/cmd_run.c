@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stagecoach run: inputs from files or made at random, outputs to files; one microbatch, or one for each piece of what is cut. */
+ * stagecoach run: inputs from files or made at random, outputs to files; one microbatch, or one for each piece of what
+ * is cut. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -12,8 +12,8 @@ struct sc_tolerance {
     const char *reference; /* what messages call the reference; NULL: "recorded was" */
 };
 
-/* Equal kind, type and dims; strings, integers and bools exactly, floats
- * |a - r| <= absolute + of_largest * max |r| + relative * |r|, NaN equal to NaN. SC_BAD_INPUT names `what` and the first element that differs, with both numbers. */
+/* Equal kind, type and dims; strings, integers and bools exactly, floats |a - r| <= absolute + of_largest * max |r| +
+ * relative * |r|, NaN equal to NaN. SC_BAD_INPUT names `what` and the first element that differs, with both numbers. */
 enum sc_status sc_compare_values(const char *what, const struct sc_value *value, const struct sc_value *reference,
     const struct sc_tolerance *tolerance);
 

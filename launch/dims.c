@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A name stands for one size wherever it occurs; a dim without a name can only be given with its input's whole shape. */
+ * A name stands for one size wherever it occurs; a dim without a name can only be given with its input's whole
+ * shape. */
 #include "launch/dims.h"
 
 #include <inttypes.h>

@@ -33,9 +33,10 @@ struct sc_many {
 };
 
 /* Prints a JSON object a line to stdout for each prompt: index, id, text, tokens, finish_reason (stop: the text ended;
- * length, context, cancelled, error), error, timings. Of the file no more is read than slots want, or a thousand lines whose
- * results wait for one before them, so that memory does not grow with it. A prompt that fails costs itself alone. When somebody asks to stop,
- * what is under way ends there, and all is printed. Fails when stdout does, and when the job is lost. */
+ * length, context, cancelled, error), error, timings. Of the file no more is read than slots want, or a thousand lines
+ * whose results wait for one before them, so that memory does not grow with it. A prompt that fails costs itself alone.
+ * When somebody asks to stop, what is under way ends there, and all is printed. Fails when stdout does, and when the
+ * job is lost. */
 enum sc_status sc_generate_many(struct sc_many *many);
 
 #endif

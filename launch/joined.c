@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Elements go to the file piece by piece. That is the order of the whole where nothing that counts is before the axis; else
- * the file is put in order at the end. */
+ * Elements go to the file piece by piece. That is the order of the whole where nothing that counts is before the axis;
+ * else the file is put in order at the end. */
 #include "launch/joined.h"
 
 #include <inttypes.h>
@@ -67,8 +67,8 @@ static bool is_interleaved(const struct sc_joined_output *output)
     return sc_dims_product(output->all.u.tensor.dims, 0, output->axis) > 1;
 }
 
-/* A piece has the type and dims of the others, but along the axis; along that too where they are put in order at the end, but
- * for the last, which may have less. */
+/* A piece has the type and dims of the others, but along the axis; along that too where they are put in order at the
+ * end, but for the last, which may have less. */
 static bool fits(const struct sc_joined_output *output, const struct sc_tensor *piece)
 {
     const struct sc_tensor *all = &output->all.u.tensor;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Outputs of many pieces as one tensor each: stacked along a new first axis or, where --join says so, one behind the other
- * along an axis that they have. */
+ * Outputs of many pieces as one tensor each: stacked along a new first axis or, where --join says so, one behind the
+ * other along an axis that they have. */
 #ifndef SC_LAUNCH_JOINED_H
 #define SC_LAUNCH_JOINED_H
 
@@ -31,8 +31,8 @@ struct sc_joined {
 enum sc_status sc_joined_parse(
     const struct sc_model *model, const struct sc_options *options, struct sc_arena *arena, struct sc_joined *joined);
 
-/* The outputs of the next piece, of all that are not left. SC_UNSUPPORTED for one that is no tensor, SC_BAD_INPUT for dims
- * that do not go with those before, naming output and piece. Nothing of them is kept in memory. */
+/* The outputs of the next piece, of all that are not left. SC_UNSUPPORTED for one that is no tensor, SC_BAD_INPUT for
+ * dims that do not go with those before, naming output and piece. Nothing of them is kept in memory. */
 enum sc_status sc_joined_add(struct sc_joined *joined, const struct sc_value *const *values);
 
 /* After the last piece: the file of one output, if there are files. */

@@ -258,8 +258,8 @@ static enum sc_status find_kind(const char *mpirun, enum sc_mpirun_kind *kind)
     return SC_OK;
 }
 
-/* The first Ctrl-C asks the ranks of a command that can stop with what there is: SIGUSR1 is what mpirun passes on without
- * ending the job itself. */
+/* The first Ctrl-C asks the ranks of a command that can stop with what there is: SIGUSR1 is what mpirun passes on
+ * without ending the job itself. */
 static void hand_on(const sigset_t *signals, struct child *child, struct sc_mpirun_output *output)
 {
     const struct timespec now = {0};
@@ -298,9 +298,9 @@ static bool more(int fd, char *data, size_t room, size_t *bytes)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* A rank that dies while mpirun starts the others can leave mpirun waiting for ever, and so can a host that is no longer
- * there. It gets some seconds to end by itself, some to end what is left of the job when told to, and no more. On a
- * machine under load those seconds pass in good jobs too, so that the ranks' exit code must not depend on it. */
+/* A rank that dies while mpirun starts the others can leave mpirun waiting for ever, and so can a host that is no
+ * longer there. It gets some seconds to end by itself, some to end what is left of the job when told to, and no more.
+ * On a machine under load those seconds pass in good jobs too, so that the ranks' exit code must not depend on it. */
 static void hurry(struct child *child, const struct sc_mpirun_output *output, int64_t *since_ns)
 {
     if ((!output->killed_by && !output->failed) || has_ended(child, WNOHANG)) {

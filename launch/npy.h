@@ -12,8 +12,8 @@
  * 1 and numpy.lib.format. */
 enum sc_status sc_npy_read(const char *path, struct sc_arena *arena, struct sc_tensor *tensor);
 
-/* The same, with the elements left in the file where they lie there as tensors have them; `file` is then the mapping that
- * holds them, for the caller to release, else zeros. */
+/* The same, with the elements left in the file where they lie there as tensors have them; `file` is then the mapping
+ * that holds them, for the caller to release, else zeros. */
 enum sc_status sc_npy_map(const char *path, struct sc_arena *arena, struct sc_tensor *tensor, struct sc_file *file);
 
 /* The same from memory; `what` names it in messages. */

@@ -39,7 +39,8 @@ enum sc_status sc_outputs_add(
 enum sc_status sc_outputs_add_pieces(
     struct sc_outputs *outputs, const char *name, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg);
 
-/* NAME.npy of a tensor whose elements come in C order, of which it is not known how many (launch/npy.h). Zeros: none. */
+/* NAME.npy of a tensor whose elements come in C order, of which it is not known how many (launch/npy.h). Zeros:
+ * none. */
 struct sc_growing_output {
     const char *from, *to; /* where it waits, and its name; of the outputs' arena */
     struct sc_npy_growing npy;
@@ -50,8 +51,8 @@ enum sc_status sc_outputs_begin(
 enum sc_status sc_outputs_append(struct sc_growing_output *growing, const struct sc_tensor *tensor);
 enum sc_status sc_outputs_end(struct sc_growing_output *growing, const struct sc_tensor *shape);
 
-/* After the end: its elements are put in another order, in which `read` brings them from the file `from`, which stays what it
- * was while it is open. */
+/* After the end: its elements are put in another order, in which `read` brings them from the file `from`, which stays
+ * what it was while it is open. */
 enum sc_status sc_outputs_reorder(
     struct sc_growing_output *growing, const struct sc_tensor *shape, sc_npy_read_fn *read, void *arg);
 void sc_outputs_abandon(struct sc_growing_output *growing); /* safe on zeros and after the end */

@@ -37,8 +37,8 @@ enum sc_status sc_pieces_parse(
 
 bool sc_pieces_cuts(const struct sc_pieces *pieces, int input);
 
-/* An input was read. If it is one to cut, its value becomes room for a piece. file: that its elements stay in, data NULL:
- * none. SC_BAD_INPUT for one that has no such axis, nothing along it, or another length than the others. */
+/* An input was read. If it is one to cut, its value becomes room for a piece. file: that its elements stay in, data
+ * NULL: none. SC_BAD_INPUT for one that has no such axis, nothing along it, or another length than the others. */
 enum sc_status sc_pieces_take(struct sc_pieces *pieces, const struct sc_model *model, int input,
     const struct sc_file *file, struct sc_arena *arena, struct sc_value *value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One row a stage, from input to output, with bars for its time and memory. What travels to the next row is an arrow between
- * the two, what skips rows an arc at the right. */
+ * One row a stage, from input to output, with bars for its time and memory. What travels to the next row is an arrow
+ * between the two, what skips rows an arc at the right. */
 #include <stdlib.h>
 
 #include "launch/plan_picture.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One line that is drawn over itself, each time in one write; the return at its end makes any other text overwrite it. */
+ * One line that is drawn over itself, each time in one write; the return at its end makes any other text overwrite
+ * it. */
 #include "launch/progress.h"
 
 #include <inttypes.h>

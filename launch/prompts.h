@@ -16,10 +16,9 @@ struct sc_prompt_defaults {
     bool ignore_eos;
 };
 
-/* A line that is not blank. Fields of the object: prompt (text) or audio (the path of a .wav file), one of which must be
- * there; id (any text, given back),
- * n_predict or max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, no_repeat_ngram_size, min_length, seed,
- * ignore_eos. */
+/* A line that is not blank. Fields of the object: prompt (text) or audio (the path of a .wav file), one of which must
+ * be there; id (any text, given back), n_predict or max_tokens, temperature, top_k, top_p, min_p, repeat_penalty,
+ * no_repeat_ngram_size, min_length, seed, ignore_eos. */
 struct sc_prompt {
     int64_t line; /* from 1 */
     const char *id; /* NULL: none */
@@ -43,8 +42,8 @@ struct sc_prompts {
 /* Fails when the file cannot be read. The path is borrowed. */
 enum sc_status sc_prompts_open(const char *path, const struct sc_prompt_defaults *defaults, struct sc_prompts *prompts);
 
-/* What the prompt points to is in the arena. A bad line is a prompt with an error; fails only when the file cannot be read
- * on. *more: there was one. */
+/* What the prompt points to is in the arena. A bad line is a prompt with an error; fails only when the file cannot be
+ * read on. *more: there was one. */
 enum sc_status sc_prompts_next(
     struct sc_prompts *prompts, struct sc_arena *arena, struct sc_prompt *prompt, bool *more);
 

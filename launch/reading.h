@@ -26,9 +26,8 @@ struct sc_reading {
 enum sc_status sc_reading_open(
     const struct sc_model *model, const struct sc_options *options, struct sc_arena *arena, struct sc_reading *reading);
 
-/* Sets prompt and source of a request, and of sound how it is heard; what they point to is in the arena. text NULL: none was
- * given; audio: a path.
- * fresh: the text begins here, with the tokens that the tokenizer puts around one. */
+/* Sets prompt and source of a request, and of sound how it is heard; what they point to is in the arena. text NULL:
+ * none was given; audio: a path. fresh: the text begins here, with the tokens that the tokenizer puts around one. */
 struct sc_given_text {
     const char *text;
     size_t bytes;

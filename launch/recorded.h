@@ -39,8 +39,8 @@ enum sc_status sc_recorded_inputs(
 enum sc_status sc_recorded_output(
     const struct sc_recorded *recorded, int set, int output, struct sc_arena *arena, struct sc_value *value);
 
-/* For a session that starts with set `first`: values, modes and facts of that set's inputs, and which inputs any set gives.
- * *end: the first set after it with other modes, which needs a session of its own, or how many there are. In the
+/* For a session that starts with set `first`: values, modes and facts of that set's inputs, and which inputs any set
+ * gives. *end: the first set after it with other modes, which needs a session of its own, or how many there are. In the
  * arena. */
 enum sc_status sc_recorded_open(
     const struct sc_recorded *recorded, int first, struct sc_arena *arena, struct sc_inputs *inputs, int *end);

@@ -35,7 +35,8 @@ enum sc_status sc_report_plan(const struct sc_session *session, const struct sc_
     return print_plan(session, prefill, model, out);
 }
 
-/* Adds a rank's stages of a plan, whose stage 0 has number `first`, as "0" or "2-4"; a comma before when there is a text. */
+/* Adds a rank's stages of a plan, whose stage 0 has number `first`, as "0" or "2-4"; a comma before when there is a
+ * text. */
 static void add_stages(const struct sc_plan *plan, int rank, int first, char *text, size_t bytes)
 {
     int from = -1, to = -1;

@@ -17,8 +17,8 @@ struct sc_resume {
 enum sc_status sc_resume_read(const struct sc_options *options, bool many, struct sc_resume *resume);
 void sc_resume_release(struct sc_resume *resume); /* safe on zeros */
 
-/* All on rank 0. open: once the decoder's states are known, before its weights are loaded; the tokens of the text so far,
- * which are the file's, or none. */
+/* All on rank 0. open: once the decoder's states are known, before its weights are loaded; the tokens of the text so
+ * far, which are the file's, or none. */
 enum sc_status sc_resume_open(
     struct sc_resume *resume, const struct sc_decoder *decoder, const int64_t **tokens, int64_t *n);
 

@@ -16,8 +16,8 @@
 #include "passes/passes.h"
 #include "runtime/planning.h"
 
-/* Given sizes in place of declared dims. A cache counts for the longest past that was given, in memory and in time. false:
- * none was. */
+/* Given sizes in place of declared dims. A cache counts for the longest past that was given, in memory and in time.
+ * false: none was. */
 static bool set_inputs(struct sc_graph *graph, const struct sc_dims *dims, int64_t *context, int64_t *past)
 {
     int64_t longest = -1;

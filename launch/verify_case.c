@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every run opens the model anew, as passes change the graph; bits are compared as digests, so nothing of a run is kept. */
+ * Every run opens the model anew, as passes change the graph; bits are compared as digests, so nothing of a run is
+ * kept. */
 #include "launch/verify_case.h"
 
 #include <string.h>

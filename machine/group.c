@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Control groups are nested, and each may have a limit: the least one holds. Where only a part of the tree is mounted, as in
- * a container, the group's own folder is not there; those above it are looked at all the same. */
+ * Control groups are nested, and each may have a limit: the least one holds. Where only a part of the tree is mounted,
+ * as in a container, the group's own folder is not there; those above it are looked at all the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -22,10 +22,9 @@ struct sc_machine;
 
 /* Finds the CPUs that the job may use and the topology around them. They are those of the control group, and of these
  * only what the launcher (the process that started this one) may use itself: so the binding of mpirun (one core per
- * rank) is seen through, while a taskset around mpirun is kept. Without a launcher give sc_machine_share keep, so that a
- * taskset around this program is kept too.
- * xml: a recorded topology instead of this machine (tests), on which calls that bind do nothing; NULL: here.
- * A machine may be read by several threads. */
+ * rank) is seen through, while a taskset around mpirun is kept. Without a launcher give sc_machine_share keep, so that
+ * a taskset around this program is kept too. xml: a recorded topology instead of this machine (tests), on which calls
+ * that bind do nothing; NULL: here. A machine may be read by several threads. */
 enum sc_status sc_machine_discover(const char *xml, struct sc_machine **machine);
 void sc_machine_free(struct sc_machine *machine);
 

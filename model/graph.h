@@ -43,8 +43,8 @@ struct sc_weight {
     const struct sc_recipe *recipe; /* not NULL: none of the above has the content, which is made when asked for */
 };
 
-/* A weight made from others on the rank that owns it: the output of a graph of weights, or, where there is none, entry i
- * along `axis` of the source, of a float type, times factors[i], rounded once. */
+/* A weight made from others on the rank that owns it: the output of a graph of weights, or, where there is none, entry
+ * i along `axis` of the source, of a float type, times factors[i], rounded once. */
 struct sc_recipe {
     const struct sc_graph *graph;
     int n_steps; /* of the graph, with those of the recipes of its weights */

@@ -150,7 +150,8 @@ static enum sc_status set_origin(struct sc_loader *loader, const struct sc_scope
     return SC_OK;
 }
 
-/* A Constant of much content is an initializer: nobody reads it but its owner, a table of booleans apart. Functions have none: theirs stay nodes. */
+/* A Constant of much content is an initializer: nobody reads it but its owner, a table of booleans apart. Functions
+ * have none: theirs stay nodes. */
 static enum sc_status find_large_constant(struct sc_loader *loader, const struct sc_scope *scope,
     const Sc__Onnx__NodeProto *proto, const struct sc_node *node, struct sc_weight *weight, bool *large)
 {

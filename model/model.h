@@ -49,8 +49,8 @@ struct sc_model {
 };
 
 /* path is a .onnx file, or a folder with model.onnx (or one .onnx alone, or the file that genai_config.json names).
- * Fails with SC_IO when there is no such file or folder with one, or it cannot be read, else with SC_BAD_MODEL, naming the
- * file and what is wrong with it. */
+ * Fails with SC_IO when there is no such file or folder with one, or it cannot be read, else with SC_BAD_MODEL, naming
+ * the file and what is wrong with it. */
 enum sc_status sc_model_open(const char *path, struct sc_model **model);
 
 struct sc_model_options {
@@ -65,8 +65,8 @@ void sc_model_close(struct sc_model *model);
 enum sc_status sc_model_check_files(const struct sc_model *model);
 
 /* For processes that cannot open the file: the skeleton, and of the values what opening and passes read (small weights,
- * attributes, strings, sparse tensors). `model` was opened from its path with `options`, and the file is read once more;
- * free()d by the caller. A model that is opened from an image has the paths of the other process. */
+ * attributes, strings, sparse tensors). `model` was opened from its path with `options`, and the file is read once
+ * more; free()d by the caller. A model that is opened from an image has the paths of the other process. */
 enum sc_status sc_model_image(
     const struct sc_model *model, const struct sc_model_options *options, void **image, size_t *bytes);
 enum sc_status sc_model_open_image(const void *image, size_t bytes, struct sc_model **model); /* SC_PEER: damaged */
@@ -104,13 +104,13 @@ struct sc_write_options {
                           least. NULL: no multi-device annotations */
 };
 
-/* Writes `graph`, the model's own or one made of it, with the functions that it calls, as a .onnx file of the model's IR
- * version (at least 4) and operator sets: nodes that are not dead, initializers that somebody reads, facts as declared
- * types. Values of mapped weights are copied from file to file, whatever their number, in bounded memory. The file (and
- * the one of `location`) is there whole or not at all; it may be the one the model was read from. Descriptions,
- * metadata and, but for `stages`, multi-device annotations are left out; sparse initializers were made dense by
- * loading. options NULL: zeros. Fails with SC_IO, with SC_LIMIT over 2 GiB without `location`, and with SC_UNSUPPORTED
- * for nodes of a version of their operator set that the model does not import. */
+/* Writes `graph`, the model's own or one made of it, with the functions that it calls, as a .onnx file of the model's
+ * IR version (at least 4) and operator sets: nodes that are not dead, initializers that somebody reads, facts as
+ * declared types. Values of mapped weights are copied from file to file, whatever their number, in bounded memory. The
+ * file (and the one of `location`) is there whole or not at all; it may be the one the model was read from.
+ * Descriptions, metadata and, but for `stages`, multi-device annotations are left out; sparse initializers were made
+ * dense by loading. options NULL: zeros. Fails with SC_IO, with SC_LIMIT over 2 GiB without `location`, and with
+ * SC_UNSUPPORTED for nodes of a version of their operator set that the model does not import. */
 enum sc_status sc_model_write(const struct sc_model *model, const struct sc_graph *graph, const char *path,
     const struct sc_write_options *options);
 

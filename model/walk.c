@@ -255,8 +255,8 @@ static void pop(struct walker *walker)
     }
 }
 
-/* Touching a weight's header may bring megabytes with it (the page cache maps in folios): they go again at once, or a look
- * at all headers would hold the whole file. */
+/* Touching a weight's header may bring megabytes with it (the page cache maps in folios): they go again at once, or a
+ * look at all headers would hold the whole file. */
 static void let_go(struct walker *walker)
 {
     enum { FOLIO = 2 << 20, STEP = 4 << 20 };

@@ -33,8 +33,8 @@ struct sc_skeleton {
     uint64_t fingerprint; /* of the bytes and the sizes of the payloads */
 };
 
-/* Walks a mapped file as a message of type `root`, letting go of its pages on the way. `what` names the file in messages.
- * Fails with SC_BAD_MODEL. */
+/* Walks a mapped file as a message of type `root`, letting go of its pages on the way. `what` names the file in
+ * messages. Fails with SC_BAD_MODEL. */
 enum sc_status sc_walk(const char *what, const struct ProtobufCMessageDescriptor *root, const struct sc_file *file,
     struct sc_skeleton *skeleton);
 void sc_skeleton_release(struct sc_skeleton *skeleton);

@@ -19,8 +19,8 @@ enum sc_status sc_infer_broadcast_typed(struct sc_infer *infer, enum sc_type typ
 /* The type of input i, or SC_TYPE_NONE. */
 enum sc_type sc_infer_type(const struct sc_infer *infer, int i);
 
-/* SC_BAD_INPUT unless input i, called `name` in the message, is absent or may have exactly these dims; those below 0 are
- * anything. */
+/* SC_BAD_INPUT unless input i, called `name` in the message, is absent or may have exactly these dims; those below 0
+ * are anything. */
 enum sc_status sc_infer_want(const struct sc_infer *infer, int i, const char *name, int rank, const int64_t *want);
 
 /* axis in [-rank, rank) → [0, rank). `what` is "axis" in the message. SC_BAD_MODEL else. */

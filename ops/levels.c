@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which operators have loops that are compiled per instruction set level: seen, not declared, so that the list is true. */
+ * Which operators have loops that are compiled per instruction set level: seen, not declared, so that the list is
+ * true. */
 #include <string.h>
 
 #include "ops/op.h"

@@ -130,7 +130,8 @@ const struct sc_op *sc_op_find(const char *domain, const char *name, int version
 /* Row `index` of all there are, counted from 0 through the families; NULL past the end. */
 const struct sc_op *sc_op_at(int index);
 
-/* Whether the operator calls kernels of ops/kernels, which are compiled for each instruction set level, for some type. */
+/* Whether the operator calls kernels of ops/kernels, which are compiled for each instruction set level, for some
+ * type. */
 bool sc_op_has_levels(const char *domain, const char *name);
 
 /* "node 'x' (Add): " + text. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Scratch memory shared out piece by piece. The same calls say how much there has to be: `at` is NULL then, and so is each
- * piece. Pieces are aligned to 64. */
+ * Scratch memory shared out piece by piece. The same calls say how much there has to be: `at` is NULL then, and so is
+ * each piece. Pieces are aligned to 64. */
 #ifndef SC_OPS_ROOM_H
 #define SC_OPS_ROOM_H
 

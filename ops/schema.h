@@ -27,8 +27,8 @@ const struct sc_schema *sc_schema_find(const char *domain, const char *name, int
 const struct sc_schema *sc_schema_all(int *n);
 
 /* Checks every node of the graph and its bodies: known operator and version, arity, attribute names and types, required
- * ones there. SC_BAD_MODEL for what the schema forbids, SC_UNSUPPORTED for an operator that has no row here. The message
- * names node and operator. */
+ * ones there. SC_BAD_MODEL for what the schema forbids, SC_UNSUPPORTED for an operator that has no row here. The
+ * message names node and operator. */
 enum sc_status sc_check_graph(const struct sc_graph *graph);
 
 /* Checks the element types of one node's inputs against its schema's constraints. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The problem to solve: what nodes cost in a step and a chunk, what stays together, who reads whose values and weights. */
+ * The problem to solve: what nodes cost in a step and a chunk, what stays together, who reads whose values and
+ * weights. */
 #include "partitioner/cost.h"
 
 #include <string.h>

@@ -39,8 +39,8 @@ struct sc_node_cost {
 /* node_seconds + max(operations / flops, bytes / bytes_per_second) */
 double sc_cost_seconds(const struct sc_rates *rates, double operations, double bytes);
 
-/* facts: closed. kernels: to ask operators for packed bytes; NULL: do not ask. Views move nothing; control flow counts as
- * the nodes of its bodies, run once: of an If those of the longer branch. Fails when the node's attributes do. */
+/* facts: closed. kernels: to ask operators for packed bytes; NULL: do not ask. Views move nothing; control flow counts
+ * as the nodes of its bodies, run once: of an If those of the longer branch. Fails when the node's attributes do. */
 enum sc_status sc_node_cost(const struct sc_graph *graph, const struct sc_node *node, const struct sc_fact *facts,
     const struct sc_rates *rates, const struct sc_kernels *kernels, struct sc_node_cost *cost);
 

@@ -49,17 +49,17 @@ struct sc_cut_result {
     double bound_seconds; /* proven: no partition has a faster slowest stage */
 };
 
-/* Slices of several good topological orders, each cut exactly by a dynamic programme (over a thinned set of places where
- * the order has too many), then improved by moving single nodes between stages. Groups are never divided. A graph with
- * few downsets, a chain above all, is solved exactly: the bound then is the value. Among equal slowest stages fewer
- * stages are taken (unless exact_stages), then the more even partition.
- * result->stage_of is the caller's, stages are numbered in a topological order of the quotient graph.
- * Fails with SC_LIMIT when nothing fits, saying how much memory would; with SC_BAD_INPUT for a cycle, for numbers that
- * make no sense, and with exact_stages (and without `fewer`) for more stages than separable nodes. */
+/* Slices of several good topological orders, each cut exactly by a dynamic programme (over a thinned set of places
+ * where the order has too many), then improved by moving single nodes between stages. Groups are never divided. A graph
+ * with few downsets, a chain above all, is solved exactly: the bound then is the value. Among equal slowest stages
+ * fewer stages are taken (unless exact_stages), then the more even partition. result->stage_of is the caller's, stages
+ * are numbered in a topological order of the quotient graph. Fails with SC_LIMIT when nothing fits, saying how much
+ * memory would; with SC_BAD_INPUT for a cycle, for numbers that make no sense, and with exact_stages (and without
+ * `fewer`) for more stages than separable nodes. */
 enum sc_status sc_cut_solve(const struct sc_cut_problem *problem, struct sc_cut_result *result);
 
-/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed (`fewer` as above): for tests
- * of "any plan". Memory limits are not looked at. */
+/* A random partition into exactly n_stages convex stages with an acyclic quotient, by seed (`fewer` as above): for
+ * tests of "any plan". Memory limits are not looked at. */
 enum sc_status sc_cut_random(const struct sc_cut_problem *problem, uint64_t seed, struct sc_cut_result *result);
 
 /* What a partition with edges forward costs: busy seconds and memory bytes of each of problem->n_stages stages. Groups

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A roofline above a floor: a node takes some time whatever it does, and on top as long as its arithmetic or its memory traffic,
- * whichever is longer. */
+ * A roofline above a floor: a node takes some time whatever it does, and on top as long as its arithmetic or its memory
+ * traffic, whichever is longer. */
 #include <math.h>
 #include <string.h>
 
@@ -10,10 +10,11 @@
 #include "partitioner/cost.h"
 #include "partitioner/reads.h"
 
-/* One core of a Zen 4 server sustains 105 GFLOP/s in f32 products and streams 27 GB/s of weights (bench_gemm); Zen 3 and
- * Sapphire Rapids 80 to 90 and 20 to 25, the same ratio. A message between ranks of one node is copied at memory speed; 100 Gbit/s
- * Ethernet or InfiniBand gives 10 GB/s in practice; 5 microseconds cover MPI's latency and a wake-up. A node on next to no
- * data takes 0.1 (Constant) to 0.6 microseconds (Slice, RotaryEmbedding), 0.25 on the average of small models. */
+/* One core of a Zen 4 server sustains 105 GFLOP/s in f32 products and streams 27 GB/s of weights (bench_gemm); Zen 3
+ * and Sapphire Rapids 80 to 90 and 20 to 25, the same ratio. A message between ranks of one node is copied at memory
+ * speed; 100 Gbit/s Ethernet or InfiniBand gives 10 GB/s in practice; 5 microseconds cover MPI's latency and a wake-up.
+ * A node on next to no data takes 0.1 (Constant) to 0.6 microseconds (Slice, RotaryEmbedding), 0.25 on the average of
+ * small models. */
 struct sc_rates sc_rates_default(void)
 {
     return (struct sc_rates){105e9, 27e9, 10e9, 5e-6, 0.25e-6};

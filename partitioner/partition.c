@@ -24,8 +24,8 @@ struct partition {
     struct sc_plan *plan;
 };
 
-/* Stage k runs on rank k. Which of more stages than ranks share one is not known yet: then the least memory counts, shared
- * out. */
+/* Stage k runs on rank k. Which of more stages than ranks share one is not known yet: then the least memory counts,
+ * shared out. */
 static void set_limits(struct partition *p, int n)
 {
     const int n_ranks = p->options->n_ranks, per_rank = (n + n_ranks - 1) / n_ranks;

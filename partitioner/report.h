@@ -5,10 +5,10 @@
 
 #include "partitioner/plan.h"
 
-/* One line a stage: its rank, nodes, bytes, time (of a decoder's step and of its chunk) with a bar for its share of the slowest; values that come in
- * and go out below; at the end the total, the bound and the gap. ASCII, lines end with a newline.
- * facts (one per value, dims closed or not) give the bytes of values; NULL: they are not shown. is_state as for
- * sc_plan_edges. The text is in the arena. */
+/* One line a stage: its rank, nodes, bytes, time (of a decoder's step and of its chunk) with a bar for its share of the
+ * slowest; values that come in and go out below; at the end the total, the bound and the gap. ASCII, lines end with a
+ * newline. facts (one per value, dims closed or not) give the bytes of values; NULL: they are not shown. is_state as
+ * for sc_plan_edges. The text is in the arena. */
 enum sc_status sc_plan_table(const struct sc_plan *plan, const struct sc_model *model, const struct sc_graph *graph,
     const struct sc_fact *facts, const bool *is_state, struct sc_arena *arena, const char **text);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the masks of a decomposed attention hide: proven from what is known of their elements for every size. What is not
- * proven stays a mask. */
+ * What the masks of a decomposed attention hide: proven from what is known of their elements for every size. What is
+ * not proven stays a mask. */
 #include <string.h>
 
 #include "passes/attention_parts.h"

@@ -68,13 +68,13 @@ struct sc_form sc_attention_distance(const struct sc_attention_finder *f);
 /* Each dim of the mask is 1 or that of the scores, the keys' the same. */
 bool sc_attention_spreads(const struct sc_attention_finder *f, int value);
 
-/* The bias is a slope per head along the keys (what it adds to all of a query's scores alike changes nothing), or made of
- * the distance and the head alone. Then match says so. Fail with SC_NO_MEMORY alone (attention_distance.c). */
+/* The bias is a slope per head along the keys (what it adds to all of a query's scores alike changes nothing), or made
+ * of the distance and the head alone. Then match says so. Fail with SC_NO_MEMORY alone (attention_distance.c). */
 enum sc_status sc_attention_settle_slopes(struct sc_attention_finder *f, int value, double factor, bool *settled);
 enum sc_status sc_attention_settle_table(struct sc_attention_finder *f, int value, double factor, bool *settled);
 
-/* Says of each mask and test what it is, in match: it hides nothing, what is later, or what is far back, or it depends on
- * the distance; else it stays. !*fits: it can be neither. Fails with SC_NO_MEMORY alone (attention_mask.c). */
+/* Says of each mask and test what it is, in match: it hides nothing, what is later, or what is far back, or it depends
+ * on the distance; else it stays. !*fits: it can be neither. Fails with SC_NO_MEMORY alone (attention_mask.c). */
 enum sc_status sc_attention_settle_masks(struct sc_attention_finder *f, bool *fits);
 
 /* Tries node `final` (recipes: by value, NULL at first): the second product, or what makes four dims of its three.
@@ -90,7 +90,8 @@ enum sc_status sc_attention_append(struct sc_edit *edit, const struct sc_symboli
 enum sc_status sc_attention_append_table(
     struct sc_edit *edit, const struct sc_node *final, struct sc_attention_recipe *recipe);
 
-/* A node with one output of the type, without attributes, next to `like`; and a Transpose of *value, which it becomes. */
+/* A node with one output of the type, without attributes, next to `like`; and a Transpose of *value, which it
+ * becomes. */
 enum sc_status sc_attention_append_node(struct sc_edit *edit, const struct sc_node *like, const char *op, int version,
     int n_in, const int *in, enum sc_type type, int *out);
 enum sc_status sc_attention_append_transpose(

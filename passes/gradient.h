@@ -5,8 +5,8 @@
 
 #include "passes/edit.h"
 
-/* Nodes that are appended to an edited graph, at the place of `like`, a Gradient. The first failure is kept in `status`;
- * from then on values are -1 and nothing is appended, so that a rule need not look. */
+/* Nodes that are appended to an edited graph, at the place of `like`, a Gradient. The first failure is kept in
+ * `status`; from then on values are -1 and nothing is appended, so that a rule need not look. */
 struct sc_backward {
     struct sc_edit *edit;
     const struct sc_node *like;

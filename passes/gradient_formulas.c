@@ -10,8 +10,8 @@ enum form {
     REDUCED /* "k" is the output with the reduced axes kept as 1, "d" its gradient */
 };
 
-/* "a", "b", "c": inputs; "y": the output; "dy": its gradient; "p": the attribute `parameter`. An input without a formula
- * has no derivative, or one that is 0 wherever it exists. */
+/* "a", "b", "c": inputs; "y": the output; "dy": its gradient; "p": the attribute `parameter`. An input without a
+ * formula has no derivative, or one that is 0 wherever it exists. */
 struct formula {
     const char *op;
     int since;

@@ -70,8 +70,8 @@ static void statistics(struct norm *norm, int axes, bool centre)
     let(norm, "h", "c s Div");
 }
 
-/* The gradients of a scale and a shift, whose views are given, when they are wanted; "dy" and "h" have their names. Names
- * "g". */
+/* The gradients of a scale and a shift, whose views are given, when they are wanted; "dy" and "h" have their names.
+ * Names "g". */
 static void scale_and_shift(struct norm *norm, int scale, int shift, int *dx)
 {
     const struct sc_node *node = norm->node;

@@ -195,8 +195,8 @@ static bool open_pool(struct sc_backward *b, const struct sc_node *node, struct 
     return rank >= 0 && open_slide(b, node, node->in[0], node->out[0], "reach i Sub 0 Max", s);
 }
 
-/* `each`, by window, added to all entries of its window: [N, C, ...] of the windows to that of `like`. Channels are taken
- * for batch, so that one kernel of ones serves. */
+/* `each`, by window, added to all entries of its window: [N, C, ...] of the windows to that of `like`. Channels are
+ * taken for batch, so that one kernel of ones serves. */
 static int spread(struct sc_backward *b, const struct slide *s, int each, int like, enum sc_type type)
 {
     struct sc_names names = {.b = b, .type = type};
@@ -223,7 +223,8 @@ static int windows_full(struct sc_backward *b, const struct slide *s, int x, enu
     return convolve(b, s, "Conv", pad(b, s, input, false), ones, false);
 }
 
-/* What a window divides by is known from its mean of ones, however padding counts; one without entries gives nothing. */
+/* What a window divides by is known from its mean of ones, however padding counts; one without entries gives
+ * nothing. */
 static void average_pool(struct sc_backward *b, const struct sc_node *node, const int *dy, int *dx)
 {
     struct slide s;

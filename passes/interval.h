@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between which numbers the elements lie that an operator makes element by element, rounding and overflow counted in. */
+ * Between which numbers the elements lie that an operator makes element by element, rounding and overflow counted
+ * in. */
 #ifndef SC_PASSES_INTERVAL_H
 #define SC_PASSES_INTERVAL_H
 

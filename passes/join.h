@@ -21,8 +21,9 @@ struct sc_join_part {
  * SC_BAD_MODEL where two values have one name, or `from` is not there. */
 enum sc_status sc_models_join(int n, struct sc_join_part *parts, const char *path, struct sc_model **model);
 
-/* Weights of the main graph that have the same content, in one file or in several: same[w] is the first that is equal to
- * w, which may be w itself. Reads no more of weights that differ than a few bytes. same: [n_weights] of the graph. */
+/* Weights of the main graph that have the same content, in one file or in several: same[w] is the first that is
+ * equal to w, which may be w itself. Reads no more of weights that differ than a few bytes. same: [n_weights] of the
+ * graph. */
 void sc_weights_compare(const struct sc_model *model, int *same);
 
 /* Who reads w reads same[w] from now on. SC_BAD_INPUT when same is not what sc_weights_compare can have made. */

@@ -39,8 +39,8 @@ static bool is_masked(const struct sc_node *node)
         (node->in[MULTI_PADDING] >= 0 || node->in[MULTI_BIAS] >= 0);
 }
 
-/* Attention of com.microsoft, whose cache is one tensor, and DecoderMaskedMultiHeadAttention: both have their mask there. The
- * input of its past, or -1. */
+/* Attention of com.microsoft, whose cache is one tensor, and DecoderMaskedMultiHeadAttention: both have their mask
+ * there. The input of its past, or -1. */
 static int masked_past(const struct sc_node *node)
 {
     const bool microsoft = !node->dead && strcmp(node->domain, "com.microsoft") == 0;
@@ -109,7 +109,8 @@ static bool is_state(const struct sc_pass_options *options, int value)
     return false;
 }
 
-/* What is given to buffers that are shared, when it comes from without: the length of the past, and that there is one beam. */
+/* What is given to buffers that are shared, when it comes from without: the length of the past, and that there is one
+ * beam. */
 static void drop_promised(const struct sc_pass_options *options, struct sc_node *node)
 {
     const bool single = strcmp(node->op, SINGLE) == 0;

@@ -61,8 +61,9 @@ enum {
  * the second time. options NULL: zeros. */
 enum sc_status sc_passes_rewrite(struct sc_model *model, const struct sc_pass_options *options);
 
-/* What follows from facts, in order: infer and shapes, fold, identity, conv_norm, recipes, dead. The graph's values have their facts
- * afterwards. Fails as infer does: this is also where a model's types and shapes are found to be wrong. */
+/* What follows from facts, in order: infer and shapes, fold, identity, conv_norm, recipes, dead. The graph's values
+ * have their facts afterwards. Fails as infer does: this is also where a model's types and shapes are found to be
+ * wrong. */
 enum sc_status sc_passes_run(struct sc_model *model, const struct sc_kernels *kernels);
 
 /* The same without some (bits of SC_PASS_...), for tests. */

@@ -28,8 +28,8 @@ enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_inpu
     return SC_OK;
 }
 
-/* A cache that an operator of com.microsoft goes on from is as long as the past, where its length is all that is not known: what is appended is
- * the new rows. Other states may be made in any way. */
+/* A cache that an operator of com.microsoft goes on from is as long as the past, where its length is all that is not
+ * known: what is appended is the new rows. Other states may be made in any way. */
 static bool is_appended(const struct sc_graph *graph, const struct sc_pass_input *input)
 {
     bool appended = false;

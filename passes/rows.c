@@ -354,8 +354,8 @@ static struct place of_own_attention(const struct walk *w, const struct sc_node 
     return place_in(w, node, DISTANCES).part == PART_PLAIN ? of_attention(w, node) : mixed;
 }
 
-/* Of com.microsoft: inputs, as bits, that are a mask or a bias of one row, as long as its past, or that tell lengths, which come from
- * the cache alone. */
+/* Of com.microsoft: inputs, as bits, that are a mask or a bias of one row, as long as its past, or that tell lengths,
+ * which come from the cache alone. */
 static const struct {
     const char *op;
     unsigned none;

@@ -27,8 +27,8 @@ static double element(const struct sc_tensor *known, int64_t i)
                                  : (double)((const float *)known->data)[i];
 }
 
-/* The last two dims are a square that is true on the diagonal and in so many places before it, and the others are 1: how
- * many with the diagonal; 0: it is something else. */
+/* The last two dims are a square that is true on the diagonal and in so many places before it, and the others are 1:
+ * how many with the diagonal; 0: it is something else. */
 static int64_t band_of(const struct sc_tensor *known, int64_t n)
 {
     const int64_t side = known->rank < 2 ? 0 : known->dims[known->rank - 1];
@@ -49,7 +49,8 @@ static int64_t band_of(const struct sc_tensor *known, int64_t n)
     return band;
 }
 
-/* A float per element of one dim, times 1; or, with more than one element in the last dim, times their places in line. */
+/* A float per element of one dim, times 1; or, with more than one element in the last dim, times their places in
+ * line. */
 static enum sc_status lines(struct sc_symbolics *s, const struct sc_tensor *known, int64_t n, struct sc_symbolic *out)
 {
     const int last = known->rank - 1;

@@ -40,8 +40,8 @@ enum sc_status sc_symbolic_on_tests(struct sc_symbolics *s, enum sc_arithmetic d
 enum sc_status sc_symbolic_on_floats(struct sc_symbolics *s, enum sc_arithmetic does, const struct sc_symbolic *a,
     const struct sc_symbolic *b, struct sc_symbolic *out);
 enum sc_status sc_symbolic_where(struct sc_symbolics *s, const struct sc_node *node);
-/* A boolean value over dims of `rank`, lists of equal booleans too: true where form[0] and *also, when there is one, are
- * not negative. false: it is not known. */
+/* A boolean value over dims of `rank`, lists of equal booleans too: true where form[0] and *also, when there is one,
+ * are not negative. false: it is not known. */
 bool sc_symbolic_test(const struct sc_symbolic *value, int rank, struct sc_form form[2], const struct sc_form **also);
 /* Floats that are the whole numbers of the form. */
 enum sc_status sc_symbolic_set_whole(struct sc_symbolics *s, struct sc_symbolic *out, const struct sc_form *form);
@@ -49,7 +49,8 @@ enum sc_status sc_symbolic_set_whole(struct sc_symbolics *s, struct sc_symbolic 
 /* Elements are equal where the form is, and the index along the dim of a function; they are not the same everywhere. */
 bool sc_symbolic_is_function(const struct sc_symbolic *value);
 
-/* What is left to say of elements of which nothing is known: that they are a function of places (symbolic_function.c). */
+/* What is left to say of elements of which nothing is known: that they are a function of places
+ * (symbolic_function.c). */
 enum sc_status sc_symbolic_function(struct sc_symbolics *s, const struct sc_node *node, struct sc_symbolic *out);
 
 sc_symbolic_op sc_symbolic_shape_op(const char *name); /* symbolic_shape.c */

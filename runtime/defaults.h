@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What rank 0 knows of inputs before any is given: which replace their default and what stands in where they do not, and
- * booleans that are always the same, which choose branches. */
+ * What rank 0 knows of inputs before any is given: which replace their default and what stands in where they do not,
+ * and booleans that are always the same, which choose branches. */
 #ifndef SC_RUNTIME_DEFAULTS_H
 #define SC_RUNTIME_DEFAULTS_H
 

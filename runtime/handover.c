@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Caches leave a stage layer by layer, while the next layer is computed, and are put into their owner's store one by one
- * as they come. */
+ * Caches leave a stage layer by layer, while the next layer is computed, and are put into their owner's store one by
+ * one as they come. */
 #include "runtime/handover.h"
 
 #include <limits.h>

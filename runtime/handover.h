@@ -6,10 +6,10 @@
 #include "runtime/stage.h"
 
 /* What a layer of a stage adds to its states goes, as soon as the layer's step is done, along an edge of its own to the
- * stage of the main plan that owns the states there. The owner is a stage more of the prefill plan, without nodes: it puts
- * what comes into its store, and tells the caller once it has all of a microbatch. So windows, poison, the order of slots
- * that are dropped and the end work as along all edges, and a microbatch that is delivered has been handed over. What an
- * encoder makes goes the same way; an edge brings nothing of pairs that are not of the part that runs.
+ * stage of the main plan that owns the states there. The owner is a stage more of the prefill plan, without nodes: it
+ * puts what comes into its store, and tells the caller once it has all of a microbatch. So windows, poison, the order
+ * of slots that are dropped and the end work as along all edges, and a microbatch that is delivered has been handed
+ * over. What an encoder makes goes the same way; an edge brings nothing of pairs that are not of the part that runs.
  *
  * Stage n + d of the prefill plan, which has n stages, is the owner that is stage d of the main plan. */
 

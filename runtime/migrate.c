@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * For each pair: the lengths of all slots and who has which pages; then the pages in use, or the dense states, in chunks.
- * Both ends know from the first message what follows. */
+ * For each pair: the lengths of all slots and who has which pages; then the pages in use, or the dense states, in
+ * chunks. Both ends know from the first message what follows. */
 #include "runtime/migrate.h"
 
 #include <stdlib.h>
@@ -46,9 +46,9 @@ static enum sc_status pass(struct move *move, void *data, size_t bytes)
     return sc_parcel_send(move->session, move->to.rank, SC_WIRE_CONTROL, &value);
 }
 
-/* The first pair of a store brings the table. Pairs that come from other stages have the same slots in other pages when a
- * microbatch once failed between those stages: which of ours is meant follows from who has it. A slot on which the two do
- * not agree is broken. */
+/* The first pair of a store brings the table. Pairs that come from other stages have the same slots in other pages when
+ * a microbatch once failed between those stages: which of ours is meant follows from who has it. A slot on which the
+ * two do not agree is broken. */
 static void find_targets(struct move *move)
 {
     struct sc_state_store *store = move->to.store;

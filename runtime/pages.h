@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 
-/* A slot has pages 0 .. n - 1 of its positions, 64 in each. A page may belong to several slots that begin alike; whoever
- * writes into such a page gets one of its own first. */
+/* A slot has pages 0 .. n - 1 of its positions, 64 in each. A page may belong to several slots that begin alike;
+ * whoever writes into such a page gets one of its own first. */
 struct sc_pages;
 
 /* Slot `slot` has page `page` of the pool as its `index`-th from now on; its content is that of `copied_from`, or
@@ -45,7 +45,8 @@ int64_t sc_pages_n_free(const struct sc_pages *pages);
 /* Pages that sc_pages_write would take from the pool for the same arguments. */
 int64_t sc_pages_wanted(const struct sc_pages *pages, int slot, int64_t pos, int64_t n);
 
-/* Who has which pages, as plain bytes for a table of the same size elsewhere: pages held, by slot; then the pages, by slot. */
+/* Who has which pages, as plain bytes for a table of the same size elsewhere: pages held, by slot; then the pages, by
+ * slot. */
 size_t sc_pages_packed_bytes(const struct sc_pages *pages);
 void sc_pages_pack(const struct sc_pages *pages, void *to);
 

@@ -16,8 +16,8 @@ enum sc_status sc_parcel_send(
 /* The next message of a peer; received->data stays NULL when none came. */
 enum sc_status sc_parcel_poll(struct sc_session *session, int peer, struct sc_received *received);
 
-/* Copies the content of a message, `bytes` of it, to `to`, and gives the message back. A poison message is the error that
- * it holds; SC_PEER for one of another size. */
+/* Copies the content of a message, `bytes` of it, to `to`, and gives the message back. A poison message is the error
+ * that it holds; SC_PEER for one of another size. */
 enum sc_status sc_parcel_open(
     struct sc_session *session, int peer, struct sc_received *received, void *to, size_t bytes);
 

@@ -46,8 +46,8 @@ static bool is_constant(const struct sc_planning *planning, int value)
     return constant;
 }
 
-/* Inputs at planning size: given facts, else declared ones; caches with the positions that they are expected to hold, which
- * is what reading them costs. */
+/* Inputs at planning size: given facts, else declared ones; caches with the positions that they are expected to hold,
+ * which is what reading them costs. */
 static void plan_inputs(const struct sc_graph *graph, const struct sc_planning *planning, const struct sc_fact *inputs,
     struct sc_fact *facts)
 {

@@ -22,8 +22,8 @@ struct sc_planning {
     int n_pairs;
     const struct sc_state_pair *pairs;
     const struct sc_fact *input_facts; /* per graph input; NULL: as declared, unknown dims as 1 */
-    /* Per graph input: of a chunk of a prompt, where input_facts are of a step; NULL: microbatches are alike. Not looked
-     * at behind an encoder, whose work is once for a text. */
+    /* Per graph input: of a chunk of a prompt, where input_facts are of a step; NULL: microbatches are alike. Not
+     * looked at behind an encoder, whose work is once for a text. */
     const struct sc_fact *chunk_facts;
     enum sc_plan_aim aim;
     const struct sc_kernels *kernels;

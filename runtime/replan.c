@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Another plan for an open session: when all microbatches are through, stages are built anew and the states of all slots
- * move to the ranks that own them now. */
+ * Another plan for an open session: when all microbatches are through, stages are built anew and the states of all
+ * slots move to the ranks that own them now. */
 #include <stdlib.h>
 
 #include "runtime/agree.h"
@@ -33,8 +33,8 @@ static enum sc_status find_places(struct sc_session *session, struct sc_pipe *pi
     return SC_OK;
 }
 
-/* The old stages keep their states and nothing else: the new ones may need the memory. Prompts keep their plan, whose stages
- * are built anew too, as they use weights of the other one's and hand over to them. */
+/* The old stages keep their states and nothing else: the new ones may need the memory. Prompts keep their plan, whose
+ * stages are built anew too, as they use weights of the other one's and hand over to them. */
 static void set_aside(struct sc_session *session, struct sc_plan *plan, struct before *before)
 {
     for (int p = session->n_pipes - 1; p >= 0; p--) { /* later ones use weights of the first */

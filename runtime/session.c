@@ -121,8 +121,8 @@ static enum sc_status count_messages(const struct sc_session *session, struct sc
     return SC_OK;
 }
 
-/* Enough to keep every stage busy, of those whose messages can wait in the buffers of a link, which all plans share; one for
- * every rank in any case. */
+/* Enough to keep every stage busy, of those whose messages can wait in the buffers of a link, which all plans share;
+ * one for every rank in any case. */
 static enum sc_status find_window(const struct sc_session *session, struct sc_pipe *pipe)
 {
     int most;

@@ -52,8 +52,8 @@ struct sc_session_options {
         *modes; /* rank 0: of each graph input that is one boolean, 1 or -1 where every microbatch will give true
                             or false, so that an If on it becomes the branch that it takes; 0: either. NULL: all 0 */
     const char *override; /* rank 0: names of such inputs, commas between; NULL: none */
-    /* Rank 0, for planning: of each graph input; NULL: declared ones, unknown dims as 1. And of a chunk of a prompt, where
-     * those are of a step; NULL: none. */
+    /* Rank 0, for planning: of each graph input; NULL: declared ones, unknown dims as 1. And of a chunk of a prompt,
+     * where those are of a step; NULL: none. */
     const struct sc_fact *input_facts, *chunk_facts;
     sc_tail_fn *tail; /* NULL: outputs go to rank 0 */
     void *tail_arg;
@@ -95,9 +95,9 @@ struct sc_session;
 /* What options.modes has for an input that is given this value: 0 for anything but one boolean, NULL too. */
 int8_t sc_value_mode(const struct sc_value *value);
 
-/* sc_model_open on every rank. Where only rank 0 can open the model (another rank has SC_IO: there is no such file on its
- * host), the others get its skeleton, and sc_session_open then brings the weights of their stages from rank 0. Collective;
- * all ranks succeed or fail together. */
+/* sc_model_open on every rank. Where only rank 0 can open the model (another rank has SC_IO: there is no such file on
+ * its host), the others get its skeleton, and sc_session_open then brings the weights of their stages from rank 0.
+ * Collective; all ranks succeed or fail together. */
 enum sc_status sc_session_open_model(
     struct sc_world *world, const char *path, const struct sc_log *log, struct sc_model **model);
 
@@ -127,8 +127,8 @@ int sc_session_prefill_window(const struct sc_session *session);
 /* Rank 0. Microbatches that were submitted and not yet delivered. */
 int64_t sc_session_in_flight(const struct sc_session *session);
 
-/* Rank 0. inputs: one per graph input, NULL for states and for inputs that take their default. One with a default can be
- * given when the options said so; the others were made constants. Values are copied. Sets microbatch->seq. */
+/* Rank 0. inputs: one per graph input, NULL for states and for inputs that take their default. One with a default can
+ * be given when the options said so; the others were made constants. Values are copied. Sets microbatch->seq. */
 enum sc_status sc_session_submit(
     struct sc_session *session, struct sc_microbatch *microbatch, const struct sc_value *const *inputs);
 
@@ -140,29 +140,31 @@ enum sc_status sc_session_next(struct sc_session *session, const struct sc_value
 /* The same with two plans: the oldest of either, whichever is through first. */
 enum sc_status sc_session_next_of(struct sc_session *session, bool *prefill, const struct sc_value **outputs);
 
-/* Rank 0. How long the slowest stage computed for the microbatch that was delivered last. A time: nothing that is computed
- * may depend on it. */
+/* Rank 0. How long the slowest stage computed for the microbatch that was delivered last. A time: nothing that is
+ * computed may depend on it. */
 int64_t sc_session_slowest_ns(const struct sc_session *session);
 
 /* Other ranks. Returns SC_OK when rank 0 closes the session. */
 enum sc_status sc_session_serve(struct sc_session *session);
 
-/* Rank 0, while no microbatch is in flight and the others serve: goes on with the plan in a file. The ranks load the weights
- * of their new stages, and what all slots hold moves to the ranks that own it now, straight from rank to rank; results
- * have the bits they would have had. A prefill plan stays, and hands over to the new owners from then on. SC_BAD_INPUT, and everything is as before, when the plan is none for this model and
- * world, SC_LIMIT when it needs more memory of a rank than that has, with the caches that are still there while they move; after another failure, which all ranks have, the session can only be closed. */
+/* Rank 0, while no microbatch is in flight and the others serve: goes on with the plan in a file. The ranks load the
+ * weights of their new stages, and what all slots hold moves to the ranks that own it now, straight from rank to rank;
+ * results have the bits they would have had. A prefill plan stays, and hands over to the new owners from then on.
+ * SC_BAD_INPUT, and everything is as before, when the plan is none for this model and world, SC_LIMIT when it needs
+ * more memory of a rank than that has, with the caches that are still there while they move; after another failure,
+ * which all ranks have, the session can only be closed. */
 enum sc_status sc_session_replan(struct sc_session *session, const char *plan_path);
 
 /* Rank 0: fails as sc_session_replan would refuse the plan. */
 enum sc_status sc_session_check_plan(struct sc_session *session, const char *plan_path);
 
 /* Rank 0, while the others serve and no microbatch of the slot is in flight. What a slot holds of a pair (an index of
- * options.pairs), wherever it lies: the dense tensor that the model's file declares, [1, heads, length, width] where it is
- * kept in pages, read and written in order, in pieces of any size; runtime/state.h says what it is where pages hold other
- * numbers than the model's. To write a slot: drop it, then for each pair expect,
- * then write all elements. With a prefill plan both plans' owners get what is written, so that a prompt may go on from it,
- * and what is read is the other plan's. Memory here does not grow with the state. Errors are those of runtime/state.h, and the session
- * goes on after them. */
+ * options.pairs), wherever it lies: the dense tensor that the model's file declares, [1, heads, length, width] where it
+ * is kept in pages, read and written in order, in pieces of any size; runtime/state.h says what it is where pages hold
+ * other numbers than the model's. To write a slot: drop it, then for each pair expect, then write all elements. With a
+ * prefill plan both plans' owners get what is written, so that a prompt may go on from it, and what is read is the
+ * other plan's. Memory here does not grow with the state. Errors are those of runtime/state.h, and the session goes on
+ * after them. */
 enum sc_status sc_session_state_shape(
     struct sc_session *session, int pair, int slot, struct sc_tensor *shape, int64_t *length);
 enum sc_status sc_session_state_read(struct sc_session *session, int pair, int slot, int64_t at, int64_t n, void *to);
@@ -185,7 +187,8 @@ struct sc_stage_report {
 /* Collective, as report: of every stage of the plan, then of the prefill plan, on rank 0 (others: NULL). */
 enum sc_status sc_session_report_stages(struct sc_session *session, struct sc_stage_report *stages);
 
-/* What every rank did when, to a file that Perfetto opens; collective, after report. Does nothing without trace_events. */
+/* What every rank did when, to a file that Perfetto opens; collective, after report. Does nothing without
+ * trace_events. */
 enum sc_status sc_session_write_trace(struct sc_session *session, const char *path);
 
 /* Rank 0: tells the others to stop serving. Called once, before report and close; collective with their serve. */
@@ -193,7 +196,8 @@ enum sc_status sc_session_finish(struct sc_session *session);
 
 void sc_session_close(struct sc_session *session); /* safe on NULL */
 
-/* Counters for tests: bytes of packed weights that this rank's stages have read so far; steps of this rank's stages that wrote a tensor with this dim in their last run. */
+/* Counters for tests: bytes of packed weights that this rank's stages have read so far; steps of this rank's stages
+ * that wrote a tensor with this dim in their last run. */
 int64_t sc_session_read_weight_bytes(const struct sc_session *session);
 int sc_session_steps_writing_dim(const struct sc_session *session, int64_t dim);
 

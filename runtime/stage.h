@@ -216,8 +216,8 @@ enum sc_status sc_session_turn(struct sc_session *session, int64_t *idle);
 /* sc_world_pause, which shows the watchdog that this rank waits for others. */
 void sc_session_pause(struct sc_session *session, int64_t idle_calls);
 
-/* Sends values, or the error as poison, along an edge. Goes on receiving while no buffer is free. Its arena and values are
- * for what comes in alone. */
+/* Sends values, or the error as poison, along an edge. Goes on receiving while no buffer is free. Its arena and values
+ * are for what comes in alone. */
 enum sc_status sc_edge_send(struct sc_session *session, struct sc_edge *edge, const struct sc_microbatch *microbatch,
     const struct sc_value *const *values, int n_values, const struct sc_error *poison);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A page of the pool is 64 positions of every paged pair; its parts lie in one reserved mapping, pair after pair. A view
- * per (pair, slot) follows the table of pages. */
+ * A page of the pool is 64 positions of every paged pair; its parts lie in one reserved mapping, pair after pair. A
+ * view per (pair, slot) follows the table of pages. */
 #include <stdlib.h>
 #include <string.h>
 

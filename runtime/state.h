@@ -80,9 +80,9 @@ enum sc_status sc_state_keep(
 void sc_state_cut(struct sc_state_store *store, int pair, const struct sc_row *rows, int n_rows);
 
 /* A slot's state from outside of a run: saved, loaded, given by a caller. It is the dense tensor that the model's file
- * declares, [1, heads, length, width] for a paged pair, read and written in pieces; SC_BAD_INPUT for a slot or elements out
- * of range. Where pages have a format of their own it is what they hold: the same dims of the format's type, and of q8_0
- * [1, heads, length, bytes of a row]: codes, then scales. */
+ * declares, [1, heads, length, width] for a paged pair, read and written in pieces; SC_BAD_INPUT for a slot or elements
+ * out of range. Where pages have a format of their own it is what they hold: the same dims of the format's type, and of
+ * q8_0 [1, heads, length, bytes of a row]: codes, then scales. */
 enum sc_type sc_state_type(const struct sc_state_pair *pair); /* of that tensor */
 const char *sc_state_type_name(const struct sc_state_pair *pair); /* what it stands for: "float", "q8_0" */
 int64_t sc_state_length(
@@ -97,10 +97,10 @@ enum sc_status sc_state_expect(
 enum sc_status sc_state_write(
     struct sc_state_store *store, int pair, int slot, int64_t at, int64_t n, const void *from);
 
-/* From one store to another, as a value that travels: what a row has added to its slot's pages, in the order of the pages;
- * a dense state whole once the prompt ends, a constant one once a row that adds nothing has made it (nothing else). It is
- * given by a store whose step has made it, and taken after sc_state_begin for the row, which the slot then holds. SC_PEER
- * for a value that is none of these. */
+/* From one store to another, as a value that travels: what a row has added to its slot's pages, in the order of the
+ * pages; a dense state whole once the prompt ends, a constant one once a row that adds nothing has made it (nothing
+ * else). It is given by a store whose step has made it, and taken after sc_state_begin for the row, which the slot then
+ * holds. SC_PEER for a value that is none of these. */
 enum sc_status sc_state_give(
     struct sc_state_store *store, int pair, const struct sc_row *row, struct sc_arena *arena, struct sc_value *value);
 enum sc_status sc_state_take(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * States that are made once for a text. One that attention alone reads is seen as a cache of so many positions, so that a
- * microbatch has rows of many texts, and lies as such from the start: keys are turned once. */
+ * States that are made once for a text. One that attention alone reads is seen as a cache of so many positions, so that
+ * a microbatch has rows of many texts, and lies as such from the start: keys are turned once. */
 #include <stdlib.h>
 #include <string.h>
 

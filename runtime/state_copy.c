@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A slot's state as one dense tensor, whatever pages it lies in: in pieces, so that nobody needs memory for all of it. */
+ * A slot's state as one dense tensor, whatever pages it lies in: in pieces, so that nobody needs memory for all of
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -34,8 +34,8 @@ int64_t sc_state_capacity(const struct sc_state_pair *pair, int64_t context); /*
 int64_t sc_state_source(
     const struct sc_state_pair *pair, const struct sc_tensor *made); /* positions of a constant one */
 
-/* The slot has pages for another constant state that is viewed, of `length` > 0 positions that are still to be written; or what
- * was made is written into them too. */
+/* The slot has pages for another constant state that is viewed, of `length` > 0 positions that are still to be written;
+ * or what was made is written into them too. */
 enum sc_status sc_state_expect_constant(struct sc_state_store *store, int pair, int slot, int64_t length);
 enum sc_status sc_state_keep_constant(struct sc_state_store *store, int pair, int slot, const struct sc_tensor *made);
 enum sc_status sc_state_check_slot(const struct sc_state_store *store, int slot);

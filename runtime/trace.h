@@ -24,9 +24,9 @@ void sc_trace_release(struct sc_trace *trace);
 /* Enters a phase and, when the trace is on, records the one that ends. Allocates nothing. */
 void sc_trace_enter(struct sc_trace *trace, struct sc_activity *activity, enum sc_phase phase, int stage, int64_t seq);
 
-/* Writes all ranks' events to path on rank 0, as Chrome trace JSON, which Perfetto opens: one process a rank, times in microseconds
- * from the first event. Clocks of other hosts are brought to rank 0's by the fastest of some round trips. Collective; no message of a
- * session may be under way. Fails together on all ranks. */
+/* Writes all ranks' events to path on rank 0, as Chrome trace JSON, which Perfetto opens: one process a rank, times in
+ * microseconds from the first event. Clocks of other hosts are brought to rank 0's by the fastest of some round trips.
+ * Collective; no message of a session may be under way. Fails together on all ranks. */
 struct sc_session;
 enum sc_status sc_trace_write(struct sc_session *session, const char *path);
 

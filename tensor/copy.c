@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Strided to dense copies. Dims that are walked as one are merged first; what remains is copied in contiguous runs,
- * filled where the inner dim repeats one element, or copied in tiles when the dim that is contiguous in the source is not the inner one of the result (transposes). */
+ * filled where the inner dim repeats one element, or copied in tiles when the dim that is contiguous in the source is
+ * not the inner one of the result (transposes). */
 #include <stdlib.h>
 #include <string.h>
 

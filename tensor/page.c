@@ -24,7 +24,8 @@ const char *sc_page_name(enum sc_page_format format, enum sc_type type)
     return format == SC_PAGE_Q8_0 ? "q8_0" : sc_type_name(sc_page_type(format, type));
 }
 
-/* With keys the positions are neighbours. A width of 1 makes neighbours of values too, and one block: the same place. */
+/* With keys the positions are neighbours. A width of 1 makes neighbours of values too, and one block: the same
+ * place. */
 int64_t sc_page_scale_at(const struct sc_state_view *view, int64_t width, int64_t row, int64_t column)
 {
     const int64_t block = column / SC_PAGE_CODES;

@@ -5,8 +5,9 @@
 
 #include "tensor/value.h"
 
-/* q8_0: a head's part of a page is 64 * width whole numbers of 8 bits, which lie as elements would, and then a float for
- * each SC_PAGE_CODES columns of each position, which they are multiplied by: keys [block][64], values [64][block]. */
+/* q8_0: a head's part of a page is 64 * width whole numbers of 8 bits, which lie as elements would, and then a float
+ * for each SC_PAGE_CODES columns of each position, which they are multiplied by: keys [block][64], values
+ * [64][block]. */
 #define SC_PAGE_CODES 32
 
 /* Type of the elements of pages whose tensors are of `type`; SC_I8 for q8_0. */

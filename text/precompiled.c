@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A cluster of characters of less than six bytes is looked up as a whole, else each of its characters is; of several entries
- * that begin a text the shortest counts. Units of the trie are those of the Darts-clone library: a label, whether a value
- * follows, and the distance to the children. Source: spm_precompiled, as Hugging Face's tokenizers 0.23 use it. */
+ * A cluster of characters of less than six bytes is looked up as a whole, else each of its characters is; of several
+ * entries that begin a text the shortest counts. Units of the trie are those of the Darts-clone library: a label,
+ * whether a value follows, and the distance to the children. Source: spm_precompiled, as Hugging Face's tokenizers 0.23
+ * use it. */
 #include "text/precompiled.h"
 
 #include <stdbool.h>

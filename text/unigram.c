@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From left to right the best spelling up to each character is known, and each token that begins there may end one that is
- * better. Of equal ones the first stays, and a character without token costs 10 more than the unlikeliest token.
+ * From left to right the best spelling up to each character is known, and each token that begins there may end one that
+ * is better. Of equal ones the first stays, and a character without token costs 10 more than the unlikeliest token.
  * Source: Unigram::encode_optimized of Hugging Face's tokenizers 0.23. */
 #include "text/unigram.h"
 

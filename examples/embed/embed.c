@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inference inside an MPI program: all ranks but the last run a model, in two pipelines; the last goes on with its own work. */
+ * Inference inside an MPI program: all ranks but the last run a model, in two pipelines; the last goes on with its own
+ * work. */
 #include <mpi.h>
 #include <stagecoach_mpi.h>
 #include <stdio.h>

@@ -37,7 +37,8 @@ static int run_command(struct sc_app *app)
     if (status == SC_OK) {
         status = command->run(app);
     }
-    /* Without a world rank 0 speaks; where it takes itself for the only one (comm/world_mpi.c), rank 1 is the first to know. */
+    /* Without a world rank 0 speaks; where it takes itself for the only one (comm/world_mpi.c), rank 1 is the first to
+     * know. */
     const int first = status != SC_OK && sc_error_last()->rank == 1 ? 1 : 0;
     const bool speaks = app->world ? sc_app_is_root(app) : launch_rank <= first;
     status = status == SC_OK ? sc_app_flush() : status;

@@ -378,8 +378,8 @@ static void finish_row(const struct job *job, const struct part *p, int64_t r)
     }
 }
 
-/* Few rows go over narrow numbers faster than their products ask for them: the head's part of the page that comes next is
- * asked for while this one is worked on. Products of floats ask early enough by themselves. */
+/* Few rows go over narrow numbers faster than their products ask for them: the head's part of the page that comes next
+ * is asked for while this one is worked on. Products of floats ask early enough by themselves. */
 static void prefetch_next(
     const struct part *p, const struct sc_state_view *view, enum sc_type type, int64_t width, int64_t key)
 {

@@ -54,7 +54,8 @@ struct f64_job {
     int64_t row; /* elements of scratch per worker */
 };
 
-/* Copies the row of scores to qk_out when it is the one asked for; `rest` stands for keys that the view does not have. */
+/* Copies the row of scores to qk_out when it is the one asked for; `rest` stands for keys that the view does not
+ * have. */
 static void tap(const struct sc_attention *a, enum sc_attention_tap which, int64_t row, const double *s, int64_t n)
 {
     const double rest = which == SC_TAP_BIAS ? -INFINITY : 0;

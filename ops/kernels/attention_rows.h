@@ -23,8 +23,8 @@ static inline bool sc_attention_in_f64(const struct sc_attention *attention)
     return attention->type == SC_F64 || attention->v_type == SC_F64;
 }
 
-/* to[d][j] = from[j][d] for n of the 64 columns of a block of keys, zeros in the others. Sixteen d at a time stay in the first
- * cache. */
+/* to[d][j] = from[j][d] for n of the 64 columns of a block of keys, zeros in the others. Sixteen d at a time stay in
+ * the first cache. */
 void sc_attention_turn(
     const float *from, int64_t row_stride, int64_t column_stride, int64_t n, int64_t width, float *to);
 

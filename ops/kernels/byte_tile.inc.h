@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A tile of a product of bytes. Parameters: BYTE_NAME (the function), BYTE_QUADS (which sums of quads.h), BYTE_TARGET
- * (attribute of all functions), BYTE_ROWS and BYTE_PANELS (the most of a register tile), BYTE_LIST (the most panels for 1, 2,
- * ... rows, never growing), BYTE_SHAPES (X for each number of rows and of panels that may come up). */
+ * (attribute of all functions), BYTE_ROWS and BYTE_PANELS (the most of a register tile), BYTE_LIST (the most panels for
+ * 1, 2, ... rows, never growing), BYTE_SHAPES (X for each number of rows and of panels that may come up). */
 
 #define BYTE_PASTE2(a, b) a##b
 #define BYTE_PASTE(a, b) BYTE_PASTE2(a, b)

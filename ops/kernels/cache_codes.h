@@ -6,8 +6,9 @@
 #include "ops/kernels/kernels.h"
 #include "tensor/type.h"
 
-/* Whole numbers of 8 bits, float8e4m3fn, or in SC_U8 two whole numbers of 4 bits a byte, each 8 more than it stands for, that
- * of the even column low. What does not fit becomes the nearest that does. Source: GroupQueryAttention of com.microsoft. */
+/* Whole numbers of 8 bits, float8e4m3fn, or in SC_U8 two whole numbers of 4 bits a byte, each 8 more than it stands
+ * for, that of the even column low. What does not fit becomes the nearest that does. Source: GroupQueryAttention of
+ * com.microsoft. */
 struct sc_cache_codes {
     enum sc_type type; /* SC_I8, SC_F8E4M3FN or SC_U8 */
     int64_t width; /* numbers of a row of a head */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of codes times panels of codes. Parameters: CODE_NAME (the function), CODE_QUADS (which sums of quads.h), CODE_BITS
- * (of a code of the panels), CODE_TAKE (the s-th quad of a chunk), CODE_TARGET (attribute of all functions). */
+ * Rows of codes times panels of codes. Parameters: CODE_NAME (the function), CODE_QUADS (which sums of quads.h),
+ * CODE_BITS (of a code of the panels), CODE_TAKE (the s-th quad of a chunk), CODE_TARGET (attribute of all
+ * functions). */
 
 #define CODE_PASTE2(a, b) a##b
 #define CODE_PASTE(a, b) CODE_PASTE2(a, b)

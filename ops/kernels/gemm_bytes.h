@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Products of 8-bit integers. Sums are exact and wrap around: nothing can be told of order, tiles, threads or level.
- * Processors multiply i8 by u8, so A is kept as i8 and B as u8. An operand of the other type has its top bits turned, which
- * moves its numbers by 128; sc_bytes_zero moves its zero point along. */
+ * Processors multiply i8 by u8, so A is kept as i8 and B as u8. An operand of the other type has its top bits turned,
+ * which moves its numbers by 128; sc_bytes_zero moves its zero point along. */
 #ifndef SC_OPS_KERNELS_GEMM_BYTES_H
 #define SC_OPS_KERNELS_GEMM_BYTES_H
 

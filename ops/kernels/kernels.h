@@ -74,8 +74,8 @@ struct sc_gemm_tile {
     const float *bias; /* one per row, added to the ends of the chains; NULL: none */
 };
 
-/* The windows at sixteen positions of `channels` planes: entry k (over channels, then kernel entries in row-major order)
- * of position j is put at to[k * row_step + j], zeros where it is outside of the plane. */
+/* The windows at sixteen positions of `channels` planes: entry k (over channels, then kernel entries in row-major
+ * order) of position j is put at to[k * row_step + j], zeros where it is outside of the plane. */
 struct sc_windows {
     const float *x;
     int64_t channels, plane; /* elements between planes */
@@ -94,9 +94,9 @@ struct sc_coded {
     int32_t sum; /* of the codes */
 };
 
-/* Panels of codes that stand for (code - zero) * scale: of 2, 4 or 8 bits, without sign, of sixteen columns. They lie in
- * chunks of 64 bytes, each of 8 / bits quads of k: byte 4 j + i of a chunk has, low bits first, entry i of each quad of
- * column j. A block is whole chunks. */
+/* Panels of codes that stand for (code - zero) * scale: of 2, 4 or 8 bits, without sign, of sixteen columns. They lie
+ * in chunks of 64 bytes, each of 8 / bits quads of k: byte 4 j + i of a chunk has, low bits first, entry i of each quad
+ * of column j. A block is whole chunks. */
 struct sc_code_panels {
     int bits;
     int64_t block, blocks; /* codes of a block, a multiple of 16; blocks of a column */
@@ -109,8 +109,8 @@ struct sc_code_panels {
     int64_t panels, stride; /* side by side; bytes from one to the next, in each of codes, scales and zeros */
 };
 
-/* Rows times panels, both of codes in blocks; y = chain over blocks in order of fma(sum of the block's products, a_scale *
- * b_scale, y). */
+/* Rows times panels, both of codes in blocks; y = chain over blocks in order of fma(sum of the block's products,
+ * a_scale * b_scale, y). */
 struct sc_code_dot {
     struct sc_code_panels b; /* blocks of at most 1024; zero points are whole */
     int64_t rows, a_stride; /* bytes between rows */
@@ -121,8 +121,8 @@ struct sc_code_dot {
     int64_t y_stride; /* floats between rows */
 };
 
-/* Rows of floats times panels; y = chain over k in order of fma(a, (code - zero) * scale, y): the bits of widen_codes and
- * gemm_tile. */
+/* Rows of floats times panels; y = chain over k in order of fma(a, (code - zero) * scale, y): the bits of widen_codes
+ * and gemm_tile. */
 struct sc_code_rows {
     struct sc_code_panels b;
     int64_t rows, k; /* k: columns of A, of which the last block may have fewer */
@@ -140,8 +140,8 @@ struct sc_byte_scale {
     int is_signed; /* i8, else u8 */
 };
 
-/* A piece of C[M, N] = A[M, K] · B of bytes, all of K: A of i8, and B of u8 in panels of 16 columns, each [K / 4][16][4].
- * Sums are exact and wrap around. */
+/* A piece of C[M, N] = A[M, K] · B of bytes, all of K: A of i8, and B of u8 in panels of 16 columns, each [K /
+ * 4][16][4]. Sums are exact and wrap around. */
 struct sc_byte_tile {
     int64_t m, quads, panels; /* rows, a quarter of the depth, panels side by side */
     const int8_t *a;
@@ -152,8 +152,8 @@ struct sc_byte_tile {
     int64_t c_stride;
 };
 
-/* The windows of sixteen positions as one panel of bytes: entry k of position j is x[offsets[k] + from + (j - at) * step]
- * of the run that has j. 16 bytes (32 for a step of 2) can be read wherever a run begins. */
+/* The windows of sixteen positions as one panel of bytes: entry k of position j is x[offsets[k] + from + (j - at) *
+ * step] of the run that has j. 16 bytes (32 for a step of 2) can be read wherever a run begins. */
 struct sc_byte_windows {
     const uint8_t *x;
     const int64_t *offsets;
@@ -213,7 +213,8 @@ struct sc_kernels {
     void (*gemm_tile_f16)(const struct sc_gemm_tile *tile); /* B is f16, widened on the way; A and C stay f32 */
     void (*gemm_tile_bf16)(const struct sc_gemm_tile *tile);
     int64_t gemm_rows, gemm_panels; /* the tile that is fastest for large M; never changes a result */
-    /* sums[i][j] += x[i * x_stride + k] * panel[k][j] over k < n in order, for SC_DOUBLE_ROWS i and SC_DOUBLE_COLUMNS j. */
+    /* sums[i][j] += x[i * x_stride + k] * panel[k][j] over k < n in order, for SC_DOUBLE_ROWS i and SC_DOUBLE_COLUMNS
+     * j. */
     void (*double_tile)(const double *x, int64_t x_stride, const double *panel, int64_t n, double *sums);
     /* n floats; the largest in size becomes 127, halves go to even. */
     void (*code_block)(const float *x, int64_t n, struct sc_coded *coded);
@@ -223,7 +224,8 @@ struct sc_kernels {
     void (*widen_codes)(const struct sc_code_panels *panel, float *to); /* of the first: [blocks * block][16] */
     void (*byte_tile)(const struct sc_byte_tile *tile);
     void (*byte_tile_vnni)(const struct sc_byte_tile *tile); /* for processors with VNNI; NULL: the level has none */
-    /* Sixteen bytes of each of four rows, exclusive-or turn, as [16][4]; each column's are added to sums unless it is NULL. */
+    /* Sixteen bytes of each of four rows, exclusive-or turn, as [16][4]; each column's are added to sums unless it is
+     * NULL. */
     void (*byte_quads)(const uint8_t *const rows[4], uint8_t turn, uint8_t *to, int32_t *sums);
     /* y = x exclusive-or turn, as i8; returns their sum. */
     int32_t (*byte_row)(const uint8_t *x, int64_t n, uint8_t turn, int8_t *y);

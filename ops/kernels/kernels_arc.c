@@ -68,8 +68,8 @@ SC_INLINE void atan_block(const float *x, float *y)
     }
 }
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2: 2^n expm1(r) + (2^n - 1), in which nothing cancels. Adding 1.5 * 2^52 rounds to a
- * whole number and leaves it in the low bits. */
+/* x = n ln 2 + r with |r| <= ln 2 / 2: 2^n expm1(r) + (2^n - 1), in which nothing cancels. Adding 1.5 * 2^52 rounds to
+ * a whole number and leaves it in the low bits. */
 SC_INLINE void expm1_block(const float *x, float *y)
 {
     for (int i = 0; i < 16; i++) {

@@ -109,8 +109,8 @@ void K(gather_bytes)(const struct sc_byte_windows *w, uint8_t *to)
     }
 }
 
-/* Sixteen bytes `step` apart, a constant of each call but for long steps, of which no more than n are touched; the others have
- * bytes past the last one, as for struct sc_byte_windows. */
+/* Sixteen bytes `step` apart, a constant of each call but for long steps, of which no more than n are touched; the
+ * others have bytes past the last one, as for struct sc_byte_windows. */
 SC_INLINE w16 read_apart(const uint8_t *x, int64_t step, int64_t n)
 {
     uint8_t bytes[16] = {0};

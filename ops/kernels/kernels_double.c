@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products in double, for models whose scores are rounded once. Each step is rounded on every level, so that all give the
- * same bits. */
+ * Products in double, for models whose scores are rounded once. Each step is rounded on every level, so that all give
+ * the same bits. */
 #include <string.h>
 
 #include "ops/kernels/level.h"

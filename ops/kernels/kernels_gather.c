@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Windows of sixteen positions as columns. The places of one kernel entry at these positions differ from those of another
- * by a constant: so lanes whose places lie one after the other, or every second one, are found once, as pieces (a row of
- * positions that ends begins another one), and are loaded together for every entry and channel. */
+ * Windows of sixteen positions as columns. The places of one kernel entry at these positions differ from those of
+ * another by a constant: so lanes whose places lie one after the other, or every second one, are found once, as pieces
+ * (a row of positions that ends begins another one), and are loaded together for every entry and channel. */
 #include "ops/kernels/level.h"
 #include "ops/kernels/vec.h"
 

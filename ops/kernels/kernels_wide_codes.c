@@ -42,8 +42,8 @@ SC_INLINE bool have_own_zeros(const struct sc_code_panels *b)
     return b->zeros != NULL || b->float_zeros != NULL;
 }
 
-/* What each code is less `zero`, for levels that look it up by the low four bits of a lane: of 2-bit codes two are of no
- * account. */
+/* What each code is less `zero`, for levels that look it up by the low four bits of a lane: of 2-bit codes two are of
+ * no account. */
 SC_INLINE v16 make_table(float zero, const int bits)
 {
     float table[16];

@@ -11,8 +11,8 @@
 
 enum { SC_QUAD_BYTES = 64 }; /* of B */
 
-/* Products of few rows run at the speed of reading codes, which so many bytes ahead, and scales so many blocks, are asked for
- * in the second cache. */
+/* Products of few rows run at the speed of reading codes, which so many bytes ahead, and scales so many blocks, are
+ * asked for in the second cache. */
 enum { SC_CODE_AHEAD = 2048, SC_SCALES_AHEAD = 8, SC_CODE_PREFETCH_ROWS = 4 };
 
 SC_INLINE void code_prefetch(const void *at)

@@ -36,7 +36,8 @@ typedef struct {
 /* clang-format on */
 #define SC_TILE_BEST_PANELS 3
 #define SC_TILE_PREFETCH_ROWS 8
-/* How far ahead B is prefetched, in elements of so many bytes, and into which cache: further where a step takes longer. */
+/* How far ahead B is prefetched, in elements of so many bytes, and into which cache: further where a step takes
+ * longer. */
 #define SC_TILE_AHEAD(M, bytes) (((M) <= 4 ? 1024 : 3072) / (int)(bytes))
 #define SC_TILE_AHEAD_CACHE 2 /* of __builtin_prefetch: the second one */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Codes of one kind, widened and multiplied. Parameters: WIDE_BITS (of a code), WIDE_SHARED (1: all columns have the same
- * zero point). */
+ * Codes of one kind, widened and multiplied. Parameters: WIDE_BITS (of a code), WIDE_SHARED (1: all columns have the
+ * same zero point). */
 
 #define WIDE_PASTE2(a, b, c) a##_##b##_##c
 #define WIDE_PASTE(a, b, c) WIDE_PASTE2(a, b, c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Einsum: for each element of the output, the sum of products over the letters that it has not. Run two operands at a time
- * (einsum_pairs.c), or all at once where that would need too much memory: floats in double and rounded once, integers
- * wrapping in 64 bits. */
+ * Einsum: for each element of the output, the sum of products over the letters that it has not. Run two operands at a
+ * time (einsum_pairs.c), or all at once where that would need too much memory: floats in double and rounded once,
+ * integers wrapping in 64 bits. */
 #include <ctype.h>
 #include <string.h>
 

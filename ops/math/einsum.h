@@ -19,9 +19,9 @@ struct sc_einsum_plan {
     int64_t dims[SC_EINSUM_LABELS]; /* by letter */
 };
 
-/* Runs it two operands at a time, from the left: large products as matrices, f32 accumulated in f32 (16-bit floats too),
- * integers wrapping. False, and nothing is done, where what lies between would be far larger than operands and result.
- * *scratch_bytes: what a run needs, when call->scratch is NULL; nothing is read or written then. */
+/* Runs it two operands at a time, from the left: large products as matrices, f32 accumulated in f32 (16-bit floats
+ * too), integers wrapping. False, and nothing is done, where what lies between would be far larger than operands and
+ * result. *scratch_bytes: what a run needs, when call->scratch is NULL; nothing is read or written then. */
 bool sc_einsum_pairs(const struct sc_call *call, const struct sc_einsum_plan *plan, size_t *scratch_bytes);
 
 #endif

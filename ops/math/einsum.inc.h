@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sum behind one element of an Einsum. Parameters: T, the type of operands and sums, and SUM, the function's name. */
+ * The sum behind one element of an Einsum. Parameters: T, the type of operands and sums, and SUM, the function's
+ * name. */
 static T SUM(const struct job *job, const int64_t *at)
 {
     const int n = job->n_operands, last = job->n_summed - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One row of a sum of products: neighbours along the last letter of the result. Parameters: T, the type of elements; SUM,
- * of sums along a row of operands, in LANES lanes; SUFFIX. */
+ * One row of a sum of products: neighbours along the last letter of the result. Parameters: T, the type of elements;
+ * SUM, of sums along a row of operands, in LANES lanes; SUFFIX. */
 #define NAME_JOIN(name, suffix) name##_##suffix
 #define NAME_EXPAND(name, suffix) NAME_JOIN(name, suffix)
 #define NAME(name) NAME_EXPAND(name, SUFFIX)

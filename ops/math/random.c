@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random numbers by counters: an element is a function of the seed, the node's index in the file, the sequence number and
- * its own index, and so the same on any ranks and threads. */
+ * Random numbers by counters: an element is a function of the seed, the node's index in the file, the sequence number
+ * and its own index, and so the same on any ranks and threads. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HannWindow, HammingWindow, BlackmanWindow: a0 - a1 cos(x) + a2 cos(2 x), x going once around over the window's length,
- * or over one less when it is symmetric. A symmetric window of one point is its peak. */
+ * HannWindow, HammingWindow, BlackmanWindow: a0 - a1 cos(x) + a2 cos(2 x), x going once around over the window's
+ * length, or over one less when it is symmetric. A symmetric window of one point is its peak. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Numbers to numbers: Binarizer, Scaler, Normalizer, Imputer, FeatureVectorizer, ArrayFeatureExtractor. Features are the
- * last axis. In double, rounded once; Imputer and ArrayFeatureExtractor move elements. */
+ * Numbers to numbers: Binarizer, Scaler, Normalizer, Imputer, FeatureVectorizer, ArrayFeatureExtractor. Features are
+ * the last axis. In double, rounded once; Imputer and ArrayFeatureExtractor move elements. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * LinearRegressor and LinearClassifier: a row of coefficients for each score. One row for two classes is the score of the
- * second; that of the first is its opposite. In double, rounded once; some rows and some scores go side by side. */
+ * LinearRegressor and LinearClassifier: a row of coefficients for each score. One row for two classes is the score of
+ * the second; that of the first is its opposite. In double, rounded once; some rows and some scores go side by side. */
 #include <string.h>
 
 #include "ops/ml/rows.h"

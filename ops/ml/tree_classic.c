@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * TreeEnsembleClassifier and TreeEnsembleRegressor: nodes are told by the ids of their tree and of themselves, and leaves
- * have any number of votes. */
+ * TreeEnsembleClassifier and TreeEnsembleRegressor: nodes are told by the ids of their tree and of themselves, and
+ * leaves have any number of votes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A block of rows walks one tree after the other, so that a tree stays in the cache; each row adds its votes in the order
- * of the trees. */
+ * A block of rows walks one tree after the other, so that a tree stays in the cache; each row adds its votes in the
+ * order of the trees. */
 #include "ops/ml/trees.h"
 #include "ops/room.h"
 

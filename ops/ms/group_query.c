@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GroupQueryAttention: rotary embedding, caches at their own positions, causal attention with fewer key heads. Each batch
- * row has seqlens_k + 1 valid keys after this call. Without seqlens_k and total_sequence_length, which passes leave out,
- * the whole past is valid. */
+ * GroupQueryAttention: rotary embedding, caches at their own positions, causal attention with fewer key heads. Each
+ * batch row has seqlens_k + 1 valid keys after this call. Without seqlens_k and total_sequence_length, which passes
+ * leave out, the whole past is valid. */
 #include "ops/ms/group_query.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GroupQueryAttention between its files: group_query.c (what it is), group_query_run.c (what it does), group_query_codes.c
- * (caches that are quantised). */
+ * GroupQueryAttention between its files: group_query.c (what it is), group_query_run.c (what it does),
+ * group_query_codes.c (caches that are quantised). */
 #ifndef SC_OPS_MS_GROUP_QUERY_H
 #define SC_OPS_MS_GROUP_QUERY_H
 
@@ -48,19 +48,20 @@ struct sc_gqa_sizes {
 /* From the values of a call, which resolve has checked. with_data: total_sequence_length can be read. */
 struct sc_gqa_sizes sc_gqa_call_sizes(const struct sc_call *call, bool with_data);
 
-/* Where the new rows of a batch row start, and how many keys there are then. A first prompt may be padded at its end, and any
- * chunk where query_seqlens says how many of its rows count. */
+/* Where the new rows of a batch row start, and how many keys there are then. A first prompt may be padded at its end,
+ * and any chunk where query_seqlens says how many of its rows count. */
 void sc_gqa_span(const struct sc_call *call, const struct sc_gqa_sizes *s, int64_t b, int64_t *start, int64_t *length);
 
-/* Quantised caches: attributes; the sizes that they have; inputs that do not fit; and the scales [kv_heads][width] of keys (0) or
- * values (1). */
+/* Quantised caches: attributes; the sizes that they have; inputs that do not fit; and the scales [kv_heads][width] of
+ * keys (0) or values (1). */
 enum sc_status sc_gqa_read_codes(const struct sc_graph *graph, const struct sc_node *node, struct sc_gqa_params *p);
 void sc_gqa_find_cache(const struct sc_infer *infer, struct sc_gqa_sizes *sizes);
 enum sc_status sc_gqa_check_codes(const struct sc_infer *infer, const struct sc_gqa_sizes *sizes);
 void sc_gqa_spread_scales(const struct sc_call *call, int i, int64_t width, float *to);
 
-/* Caches that hold a window (group_query_window.c): whether the call has them; what does not fit them; spans, and a bias, from the
- * first position that they hold, for a present with room for past and new rows; and which of these the outputs keep. */
+/* Caches that hold a window (group_query_window.c): whether the call has them; what does not fit them; spans, and a
+ * bias, from the first position that they hold, for a present with room for past and new rows; and which of these the
+ * outputs keep. */
 bool sc_gqa_evicts(const struct sc_call *call, const struct sc_gqa_sizes *sizes);
 enum sc_status sc_gqa_check_window(const struct sc_call *call, const struct sc_gqa_sizes *sizes, int64_t b);
 void sc_gqa_open_window(const struct sc_call *call, const struct sc_gqa_sizes *sizes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Quantised caches of GroupQueryAttention: their type is the bits', their rows are packed, and a scale stands for all of a
- * cache or for each column of each head. */
+ * Quantised caches of GroupQueryAttention: their type is the bits', their rows are packed, and a scale stands for all
+ * of a cache or for each column of each head. */
 #include <string.h>
 
 #include "ops/infer.h"
@@ -47,8 +47,8 @@ void sc_gqa_find_cache(const struct sc_infer *infer, struct sc_gqa_sizes *s)
     }
 }
 
-/* Which scale a column of a head has: strides in a scale that is broadcast to [batch, heads, positions, width]; -1, -1 where it is
- * not of these dims. One of all columns of all heads may be flat. */
+/* Which scale a column of a head has: strides in a scale that is broadcast to [batch, heads, positions, width]; -1, -1
+ * where it is not of these dims. One of all columns of all heads may be flat. */
 static void find_strides(
     const struct sc_gqa_params *p, int i, int rank, const int64_t *dims, int64_t width, int64_t strides[2])
 {

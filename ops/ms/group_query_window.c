@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Caches of GroupQueryAttention that hold a window: of T positions those with the highest numbers, in order from row 0 on. When a
- * cache is full, as many go at once as it has room for beside the window. A call reads what the cache holds and the new rows, as
- * positions from the first that is held. */
+ * Caches of GroupQueryAttention that hold a window: of T positions those with the highest numbers, in order from row 0
+ * on. When a cache is full, as many go at once as it has room for beside the window. A call reads what the cache holds
+ * and the new rows, as positions from the first that is held. */
 #include <string.h>
 
 #include "ops/infer.h"

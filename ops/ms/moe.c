@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MoE of com.microsoft: experts of f32, f16 or bf16. Each expert's matrix is packed on its own, so that those that nobody
- * chose are not touched. */
+ * MoE of com.microsoft: experts of f32, f16 or bf16. Each expert's matrix is packed on its own, so that those that
+ * nobody chose are not touched. */
 #include <string.h>
 
 #include "ops/kernels/gemm.h"

@@ -62,8 +62,8 @@ struct sc_moe_kind {
         const struct sc_moe_params *params, enum sc_type type, const struct sc_moe_sizes *sizes, int layer);
 };
 
-/* Sizes by the dims of the input and of FC1, and checks of what both have: input, router_probs, biases, whether there is an
- * FC3. */
+/* Sizes by the dims of the input and of FC1, and checks of what both have: input, router_probs, biases, whether there
+ * is an FC3. */
 enum sc_status sc_moe_find_sizes(const struct sc_infer *infer, const struct sc_moe_params *params,
     const struct sc_moe_kind *kind, struct sc_moe_sizes *sizes);
 
@@ -94,8 +94,8 @@ struct sc_moe {
 /* Of a call, all but `weights`, `multiply` and `arg`. */
 struct sc_moe sc_moe_open(const struct sc_call *call, const struct sc_moe_kind *kind);
 
-/* Layers all of whose weights, scales and zero points are of this stage are packed, one after another; bit i of choice is
- * set for layer i. */
+/* Layers all of whose weights, scales and zero points are of this stage are packed, one after another; bit i of choice
+ * is set for layer i. */
 enum sc_status sc_moe_prepare(struct sc_prepare *prepare, const struct sc_moe_kind *kind);
 
 /* The layer of a packed input, and by the dims of its weights the sizes. */
@@ -133,8 +133,8 @@ struct sc_moe_routes {
 size_t sc_moe_route_bytes(const struct sc_moe *moe);
 void sc_moe_route(const struct sc_moe *moe, const struct sc_moe_routes *routes, void *room);
 
-/* Multiply-adds of the products, and elements of weights that are read: of as many experts as rows that choose at random are
- * expected to have chosen together. */
+/* Multiply-adds of the products, and elements of weights that are read: of as many experts as rows that choose at
+ * random are expected to have chosen together. */
 void sc_moe_cost(const struct sc_moe_sizes *sizes, int64_t k, double *multiplies, double *weights);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The k best experts of every row, and the rows of every expert. Of equal scores the lower expert is first, as in TopK. */
+ * The k best experts of every row, and the rows of every expert. Of equal scores the lower expert is first, as in
+ * TopK. */
 #include <math.h>
 #include <string.h>
 

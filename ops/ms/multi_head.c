@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MultiHeadAttention of com.microsoft: what it is. Q, K and V come apart, packed, or K and V as they are kept. Of
- * DecoderMaskedMultiHeadAttention, which has its inputs in another order, a row of the batch has one query; where its caches are
- * kept in pages, some queries are as many calls, and so causal. */
+ * DecoderMaskedMultiHeadAttention, which has its inputs in another order, a row of the batch has one query; where its
+ * caches are kept in pages, some queries are as many calls, and so causal. */
 #include "ops/ms/multi_head.h"
 
 #include "ops/infer.h"
@@ -302,7 +302,8 @@ struct sc_added sc_mha_added(const struct sc_call *call, const struct sc_mha_siz
         .total = s->total};
 }
 
-/* cache_indirection [texts, beams, positions]: of each position before, which beam of the text it is of. Pages are of one beam. */
+/* cache_indirection [texts, beams, positions]: of each position before, which beam of the text it is of. Pages are of
+ * one beam. */
 static enum sc_status check_beams(const struct sc_call *call, const struct sc_mha_sizes *s)
 {
     const struct sc_tensor *beams = sc_mha_in(call, SC_MHA_BEAMS), *width = sc_mha_in(call, SC_MHA_BEAM_WIDTH);

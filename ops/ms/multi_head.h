@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MultiHeadAttention and DecoderMaskedMultiHeadAttention, of one query a row, between their files: multi_head.c (what they are),
- * multi_head_run.c (what they do). */
+ * MultiHeadAttention and DecoderMaskedMultiHeadAttention, of one query a row, between their files: multi_head.c (what
+ * they are), multi_head_run.c (what they do). */
 #ifndef SC_OPS_MS_MULTI_HEAD_H
 #define SC_OPS_MS_MULTI_HEAD_H
 
@@ -53,8 +53,8 @@ struct sc_mha_sizes {
 const struct sc_tensor *sc_mha_in(const struct sc_call *call, enum sc_mha_input input);
 struct sc_state *sc_mha_state(const struct sc_call *call, enum sc_mha_input input);
 
-/* From the values of a call, which resolve has checked. with_data: past_sequence_length can be read. Of caches that are kept, the
- * longest. */
+/* From the values of a call, which resolve has checked. with_data: past_sequence_length can be read. Of caches that are
+ * kept, the longest. */
 struct sc_mha_sizes sc_mha_call_sizes(const struct sc_call *call, bool with_data);
 
 struct sc_added sc_mha_added(const struct sc_call *call, const struct sc_mha_sizes *sizes);

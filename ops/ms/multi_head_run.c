@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MultiHeadAttention as one call of attention with caches: the bias of the projections is added to copies of the rows, masks
- * become what is added to scores. */
+ * MultiHeadAttention as one call of attention with caches: the bias of the projections is added to copies of the rows,
+ * masks become what is added to scores. */
 #include <string.h>
 
 #include "ops/ms/cached.h"
@@ -215,8 +215,8 @@ static void keep_past(const struct sc_call *call, struct sc_cached_attention *c)
     c->past_v = c->present_v;
 }
 
-/* Rows of one cache [batch, heads, room, width] that each row of the batch reads: before its last one, those of the beams of its
- * text that they came from. */
+/* Rows of one cache [batch, heads, room, width] that each row of the batch reads: before its last one, those of the
+ * beams of its text that they came from. */
 static void gather_beams(
     const struct sc_call *call, const struct sc_mha_sizes *s, const char *cache, size_t row_bytes, char *to)
 {

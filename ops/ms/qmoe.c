@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * QMoE of com.microsoft: experts of 2, 4 or 8 bits, which stay codes in memory, with a scale for each column or block of
- * it. Everything else is f32, rounded once at the end. */
+ * QMoE of com.microsoft: experts of 2, 4 or 8 bits, which stay codes in memory, with a scale for each column or block
+ * of it. Everything else is f32, rounded once at the end. */
 #include <string.h>
 
 #include "ops/ms/qmoe_whole.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Experts of QMoE that no kernel of codes reads: float8e4m3fn, and whole numbers of 3 bits. Some columns at a time become floats. */
+ * Experts of QMoE that no kernel of codes reads: float8e4m3fn, and whole numbers of 3 bits. Some columns at a time
+ * become floats. */
 #ifndef SC_OPS_MS_QMOE_WHOLE_H
 #define SC_OPS_MS_QMOE_WHOLE_H
 
@@ -7,7 +8,8 @@
 
 enum { SC_QMOE_GLOBAL_SCALE = 15 }; /* fc1_global_scale; then that of FC2 */
 
-/* quant_type, and what of other attributes goes with it; p->whole says whether the rest of this file is for the node. */
+/* quant_type, and what of other attributes goes with it; p->whole says whether the rest of this file is for the
+ * node. */
 enum sc_status sc_qmoe_whole_params(
     const struct sc_graph *graph, const struct sc_node *node, const char *quant_type, struct sc_moe_params *p);
 

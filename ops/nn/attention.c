@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Attention-23 to -25, and our own whose scores depend on distances too: parameters, sizes and checks. Caches are dense
- * tensors that grow by concatenation, or states that the rank keeps; TensorScatter's caches come as K and V with the number of their valid rows. */
+ * tensors that grow by concatenation, or states that the rank keeps; TensorScatter's caches come as K and V with the
+ * number of their valid rows. */
 #include <string.h>
 
 #include "ops/infer.h"

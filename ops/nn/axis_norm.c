@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Normalisations over chosen axes: LpNormalization, MeanVarianceNormalization, and LRN over neighbouring channels. Groups
- * of elements are walked in place, along memory; sums are in double. */
+ * Normalisations over chosen axes: LpNormalization, MeanVarianceNormalization, and LRN over neighbouring channels.
+ * Groups of elements are walked in place, along memory; sums are in double. */
 #include <math.h>
 #include <string.h>
 
@@ -86,8 +86,8 @@ static void store(const struct sc_tensor *t, int64_t i, double value)
 #define TILE 256 /* elements in double at a time */
 #define PART_ELEMENTS 16384
 
-/* The axes at the end that are all kept, or all normalised, are one row. Of those before it kept axes number the blocks,
- * normalised ones the rows of a block. */
+/* The axes at the end that are all kept, or all normalised, are one row. Of those before it kept axes number the
+ * blocks, normalised ones the rows of a block. */
 struct job {
     const struct sc_tensor *x, *y;
     const struct params *p;

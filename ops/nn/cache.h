@@ -24,8 +24,8 @@ void sc_cache_view_dense(
  * are outputs 1 and 2. -1: it is none. */
 int sc_cache_past(const struct sc_node *node);
 
-/* Writes the rows at positions start, start + 1, ... of the view, whose pages have room, as its pages hold numbers. A row
- * becomes what it becomes alone, whatever is written with it. The view's length stays. */
+/* Writes the rows at positions start, start + 1, ... of the view, whose pages have room, as its pages hold numbers. A
+ * row becomes what it becomes alone, whatever is written with it. The view's length stays. */
 void sc_cache_write(const struct sc_kernels *kernels, const struct sc_state_view *view, int64_t start,
     const struct sc_cache_rows *rows);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Normalisations whose scale belongs to a channel: BatchNormalization, InstanceNormalization, GroupNormalization. All are
- * y = (x - mean) * inverse * scale + bias over spans of one channel; they differ in where mean and inverse come from. */
+ * Normalisations whose scale belongs to a channel: BatchNormalization, InstanceNormalization, GroupNormalization. All
+ * are y = (x - mean) * inverse * scale + bias over spans of one channel; they differ in where mean and inverse come
+ * from. */
 #include <math.h>
 #include <string.h>
 

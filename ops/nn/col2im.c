@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Col2Im: each pixel is the sum of what the blocks that cover it have there, in order of the blocks' entries. 16-bit floats
- * are added in f32 and rounded once, integers wrap, of booleans one is enough. Sums are made row by row: a block's entry
- * adds a run of memory to a row. */
+ * Col2Im: each pixel is the sum of what the blocks that cover it have there, in order of the blocks' entries. 16-bit
+ * floats are added in f32 and rounded once, integers wrap, of booleans one is enough. Sums are made row by row: a
+ * block's entry adds a run of memory to a row. */
 #include <string.h>
 
 #include "ops/nn/rows.h"
@@ -160,8 +160,8 @@ static add_fn *add_of(enum sc_type type)
     }
 }
 
-/* Blocks are in rows, and their entries are as far apart as the stride: those of the last axis that are at pixels [from,
- * end) are added at once. */
+/* Blocks are in rows, and their entries are as far apart as the stride: those of the last axis that are at pixels
+ * [from, end) are added at once. */
 static void add_entries(const struct job *job, int64_t entry, int64_t block, int64_t from, int64_t end, void *sums)
 {
     const struct sc_window *w = &job->w;

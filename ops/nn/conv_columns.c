@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conv of f32 as a product of weights [maps, K], read as they lie, and windows as columns [K, positions], so that results
- * are channels at once. A part is a block of positions and of maps; its windows are gathered in panels of sixteen
- * columns, which a worker keeps while the next part it gets has the same positions. */
+ * Conv of f32 as a product of weights [maps, K], read as they lie, and windows as columns [K, positions], so that
+ * results are channels at once. A part is a block of positions and of maps; its windows are gathered in panels of
+ * sixteen columns, which a worker keeps while the next part it gets has the same positions. */
 #include <string.h>
 
 #include "ops/infer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conv of f16 and bf16: pictures are widened, run as f32, and each result, with its bias, is rounded once. Constant weights are
- * widened when they are loaded. */
+ * Conv of f16 and bf16: pictures are widened, run as f32, and each result, with its bias, is rounded once. Constant
+ * weights are widened when they are loaded. */
 #include <string.h>
 
 #include "ops/nn/conv_ways.h"

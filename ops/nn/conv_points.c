@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conv of f32 as a product of positions as rows and packed weights as columns, for few positions: whole panels of maps are
- * busy where panels of positions would be partly empty. A is read down its columns: [K][positions] is what windows of
- * one element are in memory, and what others are gathered to. Results are turned into channels. A part is a block of
+ * Conv of f32 as a product of positions as rows and packed weights as columns, for few positions: whole panels of maps
+ * are busy where panels of positions would be partly empty. A is read down its columns: [K][positions] is what windows
+ * of one element are in memory, and what others are gathered to. Results are turned into channels. A part is a block of
  * positions and of maps; a worker keeps its windows while the next part has the same positions. */
 #include "ops/infer.h"
 #include "ops/kernels/gemm.h"

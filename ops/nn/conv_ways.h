@@ -44,8 +44,8 @@ size_t sc_conv_points_packed_bytes(const struct sc_fact *w, int64_t groups);
 size_t sc_conv_points_scratch(const struct sc_conv *conv);
 void sc_conv_points_run(const struct sc_conv *conv);
 
-/* A call of f16 or bf16 as one of f32, whose choice is that of `given`: open, whose bytes of scratch come before those of the f32
- * way; widen, run `call`, put. */
+/* A call of f16 or bf16 as one of f32, whose choice is that of `given`: open, whose bytes of scratch come before those
+ * of the f32 way; widen, run `call`, put. */
 struct sc_conv_narrow {
     const struct sc_call *given;
     struct sc_call call;
@@ -65,8 +65,8 @@ bool sc_conv_in_place(const struct sc_window *window);
 
 enum { SC_CONV_PANEL = 16 };
 
-/* The windows of panels of sixteen positions, f32: entry k (over channels and kernel entries) of position `first` + 16 p
- * + j is put at to[p * panel_step + k * row_step + j]. Entries of positions past the end are zeros. */
+/* The windows of panels of sixteen positions, f32: entry k (over channels and kernel entries) of position `first` + 16
+ * p + j is put at to[p * panel_step + k * row_step + j]. Entries of positions past the end are zeros. */
 struct sc_conv_gather {
     const struct sc_conv *conv;
     const float *x; /* the planes of the group */

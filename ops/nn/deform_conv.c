@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * DeformConv: a convolution whose pixels are taken from points that lie off the grid. At each position of the output the
- * points become a column of numbers, weighed in double, which the weights multiply: chains of fused multiply-adds in f32,
- * after which 16-bit floats are rounded, or sums in f64. A part is a block of positions: panels of sixteen columns. */
+ * DeformConv: a convolution whose pixels are taken from points that lie off the grid. At each position of the output
+ * the points become a column of numbers, weighed in double, which the weights multiply: chains of fused multiply-adds
+ * in f32, after which 16-bit floats are rounded, or sums in f64. A part is a block of positions: panels of sixteen
+ * columns. */
 #include <string.h>
 
 #include "ops/nn/rows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * FlexAttention: attention whose scores and probabilities are given to bodies of the node on the way. Sums are in double;
- * scores and probabilities are rounded to the softmax's type, which is what the bodies see. */
+ * FlexAttention: attention whose scores and probabilities are given to bodies of the node on the way. Sums are in
+ * double; scores and probabilities are rounded to the softmax's type, which is what the bodies see. */
 #include <math.h>
 #include <string.h>
 

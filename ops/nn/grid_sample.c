@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GridSample: pixels of the output are points of the input, between -1 and 1 along each axis, the last axis first. Block by
- * block of points, their taps are found, and then all channels take theirs. */
+ * GridSample: pixels of the output are points of the input, between -1 and 1 along each axis, the last axis first.
+ * Block by block of points, their taps are found, and then all channels take theirs. */
 #include <string.h>
 
 #include "ops/nn/rows.h"
@@ -182,8 +182,8 @@ static struct job open_job(const struct sc_call *call)
     return job;
 }
 
-/* The taps of some points of the block. The nearest pixel of a point is -1 where it has none; places of complex elements
- * are those of their first parts. */
+/* The taps of some points of the block. The nearest pixel of a point is -1 where it has none; places of complex
+ * elements are those of their first parts. */
 static void find_part(void *arg, int64_t part, int worker)
 {
     const struct job *job = arg;

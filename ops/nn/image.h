@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Encoded pictures in memory. One file a format; those that need a library that the build has not found decode nothing. */
+ * Encoded pictures in memory. One file a format; those that need a library that the build has not found decode
+ * nothing. */
 #ifndef SC_OPS_NN_IMAGE_H
 #define SC_OPS_NN_IMAGE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operators whose state is a sum and not a cache: LinearAttention and CausalConvWithState. States advance one token at a
- * time, in order, so that a prompt in pieces gives the bits of the prompt at once. */
+ * Operators whose state is a sum and not a cache: LinearAttention and CausalConvWithState. States advance one token at
+ * a time, in order, so that a prompt in pieces gives the bits of the prompt at once. */
 #include <math.h>
 #include <string.h>
 

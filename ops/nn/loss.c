@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: what the class of each sample is worth. Samples are the positions
- * of [N,C,d...] without C; their losses are added one after the other. Sums are in double, exponentials of f32 and
- * narrower scores are those of the kernels. */
+ * NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: what the class of each sample is worth. Samples are the
+ * positions of [N,C,d...] without C; their losses are added one after the other. Sums are in double, exponentials of
+ * f32 and narrower scores are those of the kernels. */
 #include <math.h>
 #include <string.h>
 
@@ -98,8 +98,8 @@ static enum sc_status resolve_loss(const struct sc_call *call)
     return SC_OK;
 }
 
-/* Up to TILE classes of a sample from `class` on, as they are in memory where they lie next to each other, else in room.
- * Returns how many. */
+/* Up to TILE classes of a sample from `class` on, as they are in memory where they lie next to each other, else in
+ * room. Returns how many. */
 static int64_t find_classes(const struct job *job, int64_t at, int64_t class, void *room, const void **found)
 {
     const size_t bytes = sc_type_bytes(job->scores->type);

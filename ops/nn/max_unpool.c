@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MaxUnpool: each element goes back to where MaxPool took it from; the rest is 0. Places count in the tensor that kernel,
- * strides and pads say, which is the corner of a larger one when output_shape is given. */
+ * MaxUnpool: each element goes back to where MaxPool took it from; the rest is 0. Places count in the tensor that
+ * kernel, strides and pads say, which is the corner of a larger one when output_shape is given. */
 #include <string.h>
 
 #include "ops/nn/rows.h"

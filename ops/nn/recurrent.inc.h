@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * RNN, GRU and LSTM in one type. Parameters: T, its TYPE, OF(name), EXPM1 and FABS of it; and, named by OF, what the products
- * need: packed_bytes, product_bytes, pack_rows, multiply_rows; and smooth, which says whether it has applied an activation. */
+ * RNN, GRU and LSTM in one type. Parameters: T, its TYPE, OF(name), EXPM1 and FABS of it; and, named by OF, what the
+ * products need: packed_bytes, product_bytes, pack_rows, multiply_rows; and smooth, which says whether it has applied
+ * an activation. */
 
 /* Scratch. Gates of a row lie side by side, in the clause's order. GRU's last gate has a product of its own. */
 struct OF(rooms) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One product for the inputs of all steps, then step by step the product of the hidden state and the gates. Inside, all is
- * f64 where X is, else f32. A batch row that has ended keeps its state. */
+ * One product for the inputs of all steps, then step by step the product of the hidden state and the gates. Inside, all
+ * is f64 where X is, else f32. A batch row that has ended keeps its state. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The largest pixels of the bins of a region in one plane, of `width` columns, [rows, columns]; 0 of a bin without pixels.
- * `room` is of `width` numbers. Parameters: TYPE of an element, WIDE (float or double) of a number, LOAD(x) that gives it, and
- * NAME. */
+ * The largest pixels of the bins of a region in one plane, of `width` columns, [rows, columns]; 0 of a bin without
+ * pixels. `room` is of `width` numbers. Parameters: TYPE of an element, WIDE (float or double) of a number, LOAD(x)
+ * that gives it, and NAME. */
 static void NAME(
     const void *plane, int64_t width, const struct spans *rows, const struct spans *columns, void *room, double *to)
 {

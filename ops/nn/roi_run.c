@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Regions of pictures, each pooled to a grid of bins, in double, rounded once. What a bin takes of its rows is the same for
- * all columns and channels, and so the other way round: it is found once for some channels of a region, which are a part. */
+ * Regions of pictures, each pooled to a grid of bins, in double, rounded once. What a bin takes of its rows is the same
+ * for all columns and channels, and so the other way round: it is found once for some channels of a region, which are a
+ * part. */
 #include <math.h>
 #include <string.h>
 
@@ -160,8 +161,8 @@ static double larger(double a, double b)
     return b > a || isnan(b) ? b : a;
 }
 
-/* A sample between pixels is the sum of four that are weighed. The largest is that of the weighed pixels, not of their sums:
- * so the official data. */
+/* A sample between pixels is the sum of four that are weighed. The largest is that of the weighed pixels, not of their
+ * sums: so the official data. */
 #define TYPE float
 #define LOAD(x) (x)
 #define NAME align_f32

@@ -128,8 +128,8 @@ void sc_points_open(struct sc_points *p, struct sc_room *room, int64_t n, int ta
     p->weight = sc_room_take(room, n * taps, sizeof *p->weight);
 }
 
-/* Every choice of one tap for each axis, the last axis fastest: axis by axis each tap so far becomes as many as the axis
- * has, from the last one on, so that none is overwritten before its turn. */
+/* Every choice of one tap for each axis, the last axis fastest: axis by axis each tap so far becomes as many as the
+ * axis has, from the last one on, so that none is overwritten before its turn. */
 void sc_points_set(const struct sc_points *p, int64_t i, const struct sc_sampling *s, const double *point)
 {
     int64_t *at = p->at + i * p->taps;

@@ -25,7 +25,8 @@ bool sc_sampling_fits(enum sc_sample_mode mode, int axes);
 /* Pixels that a point takes at most. */
 int sc_sampling_taps(enum sc_sample_mode mode, int axes);
 
-/* Points, each with the pixels that count for it, by their place in the plane, row-major; those outside are left out. */
+/* Points, each with the pixels that count for it, by their place in the plane, row-major; those outside are left
+ * out. */
 struct sc_points {
     int taps; /* that a point has room for */
     int *count; /* that it has */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sums over the taps of n points, in double. Parameters: TYPE (float or double), NAME, and PLACE: where in x the element of
- * a slot is. In pictures most points have four taps, a number that the compiler should know. */
+ * Sums over the taps of n points, in double. Parameters: TYPE (float or double), NAME, and PLACE: where in x the
+ * element of a slot is. In pictures most points have four taps, a number that the compiler should know. */
 static void NAME(const struct sc_points *p, const TYPE *x, int64_t n, double *sums)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -60,8 +60,8 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a - 1) / b + 1;
 }
 
-/* The output dim of an axis whose size is open: the same, name and all, where the window moves by one and the padding makes
- * up for it; else a floor that dims have no words for. */
+/* The output dim of an axis whose size is open: the same, name and all, where the window moves by one and the padding
+ * makes up for it; else a floor that dims have no words for. */
 static int64_t open_axis(const struct sc_window_params *params, const struct sc_window *w, int i)
 {
     const bool same = params->auto_pad == SC_PAD_SAME_UPPER || params->auto_pad == SC_PAD_SAME_LOWER;

@@ -34,7 +34,8 @@ enum sc_status sc_window_find(const struct sc_graph *graph, const struct sc_node
     const struct sc_window_params *params, int axes, const int64_t *in, const int64_t *kernel,
     struct sc_window *window);
 
-/* Weights W that slide over X: *known when both have their ranks, which are equal and at least 3. out[0] has the type of X. */
+/* Weights W that slide over X: *known when both have their ranks, which are equal and at least 3. out[0] has the type
+ * of X. */
 enum sc_status sc_window_ranks(struct sc_infer *infer, bool *known);
 
 /* out[o]: a channel for each of `channels`, an entry for each position of the window. */

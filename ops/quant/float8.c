@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * QLinearMatMul where an operand or the result is of float8: as no tile has such numbers, each is looked up as a double, in
- * which products and sums have the bits they need. */
+ * QLinearMatMul where an operand or the result is of float8: as no tile has such numbers, each is looked up as a
+ * double, in which products and sums have the bits they need. */
 #include <math.h>
 
 #include "ops/quant/integer.h"

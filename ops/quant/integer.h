@@ -26,8 +26,8 @@ struct sc_integer {
     double *factors; /* of columns, NULL: a single one */
 };
 
-/* A piece of a row of sums, as sc_bytes_tile leaves them, is brought to the result at `to`. column_sums: of its columns; not
- * read where sc_integer_rows_are_centred. */
+/* A piece of a row of sums, as sc_bytes_tile leaves them, is brought to the result at `to`. column_sums: of its
+ * columns; not read where sc_integer_rows_are_centred. */
 struct sc_integer_row {
     int64_t row, column, n;
     int32_t *sums;
@@ -41,8 +41,8 @@ void sc_integer_spread(struct sc_integer *integer, void *room);
 bool sc_integer_rows_are_centred(const struct sc_integer *integer);
 void sc_integer_put(const struct sc_integer *integer, const struct sc_integer_row *row);
 
-/* The two kinds of products, with what the rows of operators ask of them. `integer` is open but for the sums and what is
- * spread; b's content may be packed. */
+/* The two kinds of products, with what the rows of operators ask of them. `integer` is open but for the sums and what
+ * is spread; b's content may be packed. */
 size_t sc_integer_product_packed_bytes(const struct sc_fact *b);
 void sc_integer_product_pack(const struct sc_pack *pack);
 size_t sc_integer_product_scratch(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Convolutions of 8-bit integers as products of weights and windows. The planes of a picture are copied with pads of its
- * zero point, so that every window lies in memory; the windows of a block of positions become panels of columns, which
- * a worker keeps while the next part it gets has the same positions. Where a group is one channel, its windows are read
- * as they lie. */
+ * Convolutions of 8-bit integers as products of weights and windows. The planes of a picture are copied with pads of
+ * its zero point, so that every window lies in memory; the windows of a block of positions become panels of columns,
+ * which a worker keeps while the next part it gets has the same positions. Where a group is one channel, its windows
+ * are read as they lie. */
 #include <string.h>
 
 #include "ops/nn/conv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of 8-bit integers by numpy's rules: all rows of A are packed, then parts of some rows and some panels of columns
- * are multiplied and brought to the result. */
+ * Products of 8-bit integers by numpy's rules: all rows of A are packed, then parts of some rows and some panels of
+ * columns are multiplied and brought to the result. */
 #include "ops/quant/integer.h"
 #include "ops/shape/shape.h"
 

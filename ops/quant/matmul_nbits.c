@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MatMulNBits: the weights stay quantised in memory. Rows are rounded to 8 bits where the file allows it, else weights are
- * widened on the way. */
+ * MatMulNBits: the weights stay quantised in memory. Rows are rounded to 8 bits where the file allows it, else weights
+ * are widened on the way. */
 #include "ops/quant/nbits.h"
 
 #include <string.h>
@@ -48,8 +48,8 @@ static int64_t blocks_of(const struct params *p)
     return (p->K + p->block - 1) / p->block;
 }
 
-/* Weights [N, blocks, bytes of a block] of which a dim is 0 are left out: a product of zeros, and of the other inputs but the bias
- * nothing is read. */
+/* Weights [N, blocks, bytes of a block] of which a dim is 0 are left out: a product of zeros, and of the other inputs
+ * but the bias nothing is read. */
 static bool is_left_out(const struct params *p, int rank, const int64_t *dims)
 {
     const int64_t whole[3] = {p->N, blocks_of(p), p->block * p->bits / 8};
@@ -126,7 +126,8 @@ struct job {
     size_t a_bytes; /* of the scratch: rows as f32, where they are not */
 };
 
-/* The page lets rows be rounded to 8 bits at level 4. That is exact but for the rounding where zero points are whole. */
+/* The page lets rows be rounded to 8 bits at level 4. That is exact but for the rounding where zero points are
+ * whole. */
 static bool is_coded(const struct sc_call *call)
 {
     const struct params *p = call->params;

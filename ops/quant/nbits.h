@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of rows and weights quantised in blocks, which stay codes in memory: panels of sixteen columns as the kernels
- * want them (struct sc_code_dot), made once where the weights are constant. */
+ * Products of rows and weights quantised in blocks, which stay codes in memory: panels of sixteen columns as the
+ * kernels want them (struct sc_code_dot), made once where the weights are constant. */
 #ifndef SC_OPS_QUANT_NBITS_H
 #define SC_OPS_QUANT_NBITS_H
 
@@ -24,8 +24,8 @@ struct sc_nbits {
     void *scratch;
 };
 
-/* Panels with their codes, scales (as f32) and zero points, whatever k they belong to. Pack puts there what `blocks` has of
- * data, scales and zeros, and leaves alone what is NULL; all of it is zero before. */
+/* Panels with their codes, scales (as f32) and zero points, whatever k they belong to. Pack puts there what `blocks`
+ * has of data, scales and zeros, and leaves alone what is NULL; all of it is zero before. */
 size_t sc_nbits_packed_bytes(const struct sc_blocks *blocks);
 void sc_nbits_pack(const struct sc_blocks *blocks, struct sc_team *team, uint8_t *packed);
 

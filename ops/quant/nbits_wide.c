@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A part multiplies all rows by a few panels: as they are widened, or where rows are many by a step of k that was widened
- * before. */
+ * A part multiplies all rows by a few panels: as they are widened, or where rows are many by a step of k that was
+ * widened before. */
 #include <string.h>
 
 #include "ops/quant/nbits.h"

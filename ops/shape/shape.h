@@ -50,7 +50,8 @@ enum sc_status sc_dim_multiply(const struct sc_infer *infer, int64_t a, int64_t 
 
 enum { SC_CALL_INPUTS = 24 }; /* the most inputs of an operator whose infer is asked again when it runs */
 
-/* An infer on the values of a call, for sizes that run and scratch find as infer does. Refers to itself: not to be copied. */
+/* An infer on the values of a call, for sizes that run and scratch find as infer does. Refers to itself: not to be
+ * copied. */
 struct sc_call_facts {
     struct sc_fact facts[SC_CALL_INPUTS];
     const struct sc_fact *in[SC_CALL_INPUTS];
@@ -59,8 +60,8 @@ struct sc_call_facts {
 
 void sc_call_facts_init(struct sc_call_facts *facts, const struct sc_call *call);
 
-/* resolve for rows whose infer knows every dim once it sees the content of the inputs (at most SC_CALL_INPUTS): infers on
- * facts of the values and sets the out tensors. */
+/* resolve for rows whose infer knows every dim once it sees the content of the inputs (at most SC_CALL_INPUTS): infers
+ * on facts of the values and sets the out tensors. */
 enum sc_status sc_resolve_by_infer(const struct sc_call *call);
 
 /* Sets type and dims of an out tensor, and refuses sizes that cannot be; keeps its data pointer. */

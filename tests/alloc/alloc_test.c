@@ -86,8 +86,8 @@ static enum sc_status drive(void *arg, struct sc_decoder *decoder)
     return sc_decoder_generate(decoder, &request);
 }
 
-/* A decoder behind an encoder may hold few positions: 4 tokens, and the last of 25 answers is drawn after a step that brings
- * the length from 27 to 28. */
+/* A decoder behind an encoder may hold few positions: 4 tokens, and the last of 25 answers is drawn after a step that
+ * brings the length from 27 to 28. */
 enum { ENCODED_CONTEXT = 32, BEGUN = 4, ENCODED_ANSWERS = 25, ENCODED_PAST = 27, ENCODED_DISARM = 22, SOURCE = 9 };
 
 /* Of a text whose source has so many tokens, or is a sound. */

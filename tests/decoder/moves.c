@@ -189,8 +189,8 @@ struct paths {
 
 enum how { LOADED, STREAMED, MOVED };
 
-/* Begins under a random plan and goes on under another cut, by a file or by arrays of rank 0; or begins under the cut and moves to
- * the random plan. apart: prompts go by a cut of their own. */
+/* Begins under a random plan and goes on under another cut, by a file or by arrays of rank 0; or begins under the cut
+ * and moves to the random plan. apart: prompts go by a cut of their own. */
 static enum sc_status run_moved(
     const struct sc_subject *subject, int way, enum how how, bool apart, const struct paths *paths, struct sc_run *on)
 {

@@ -19,8 +19,8 @@ struct sc_reference_prompt {
     } top[SC_REFERENCE_STEPS][SC_REFERENCE_TOP];
 };
 
-/* folder/reference.json; folder/logits.npy: f32 [rows, vocabulary] of the steps of one prompt after the other, all or the
- * first ones; and for encoders of sound folder/features.npy: f32 [prompts, bands, frames]. In the arena. */
+/* folder/reference.json; folder/logits.npy: f32 [rows, vocabulary] of the steps of one prompt after the other, all or
+ * the first ones; and for encoders of sound folder/features.npy: f32 [prompts, bands, frames]. In the arena. */
 struct sc_reference {
     int n_prompts;
     struct sc_reference_prompt *prompts;

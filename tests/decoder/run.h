@@ -7,8 +7,8 @@
 #include "tests/decoder/ranks.h"
 #include "tests/decoder/reference.h"
 
-/* A logit of our own arithmetic may differ from ONNX Runtime's by sums in another order: 1e-4 on values of up to 20, unless the
- * command line says more. Where the two best are closer, either may come first. */
+/* A logit of our own arithmetic may differ from ONNX Runtime's by sums in another order: 1e-4 on values of up to 20,
+ * unless the command line says more. Where the two best are closer, either may come first. */
 #define SC_LOGIT_TOLERANCE 1e-4
 #define SC_BITS_STEPS 12
 #define SC_MOST_OTHERS 6
@@ -53,7 +53,8 @@ void sc_run_tell(struct sc_counts *counts, bool good, const char *name, const ch
 enum sc_status sc_run_with(const struct sc_subject *subject, const struct sc_run_config *config,
     enum sc_status (*how)(void *arg, struct sc_decoder *decoder), struct sc_run *run, int *n_stages);
 
-/* The run's request, from its prompt to its last step, with the others; what its logits are goes to sc_run_on_logits. */
+/* The run's request, from its prompt to its last step, with the others; what its logits are goes to
+ * sc_run_on_logits. */
 enum sc_status sc_run_drive(void *arg, struct sc_decoder *decoder);
 struct sc_request sc_run_request(struct sc_run *run);
 void sc_run_on_logits(void *arg, const float *logits);

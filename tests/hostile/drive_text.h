@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files beside a model: states, configurations, sounds, requests. Each function damages one by `draw`, and returns how far
- * reading it came. */
+ * Files beside a model: states, configurations, sounds, requests. Each function damages one by `draw`, and returns how
+ * far reading it came. */
 #ifndef SC_TESTS_DRIVE_TEXT_H
 #define SC_TESTS_DRIVE_TEXT_H
 

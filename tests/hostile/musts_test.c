@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * musts_test FILE...: nodes that break what their clause demands, each refused with one line that names node and operator.
+ * musts_test FILE...: nodes that break what their clause demands, each refused with one line that names node and
+ * operator.
  *
- * A node of a file is a line OPERATOR-VERSION[@DOMAIN] ATTRIBUTES (as in model_text.h), then a line for each input,
- * "  NAME TYPE DIM... = VALUES" or "  -" for an absent one, "  > N" where it has more outputs than one, and "  ! WORDS" that
- * its line has, or "  =" where the clause leaves the result open, and only a trap would be wrong. It is tried twice: with the inputs as weights, whose content is known before anything runs, and with
- * inputs of which only type and rank are declared. */
+ * A node of a file is a line OPERATOR-VERSION[@DOMAIN] ATTRIBUTES (as in model_text.h), then a line for each input, "
+ * NAME TYPE DIM... = VALUES" or "  -" for an absent one, "  > N" where it has more outputs than one, and "  ! WORDS"
+ * that its line has, or "  =" where the clause leaves the result open, and only a trap would be wrong. It is tried
+ * twice: with the inputs as weights, whose content is known before anything runs, and with inputs of which only type
+ * and rank are declared. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

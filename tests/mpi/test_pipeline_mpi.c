@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pipelines on a communicator of the caller: one rank's trouble is everybody's error, and MPI is the caller's afterwards.
- * Expected values: ONNX Runtime on examples/embed/model.onnx. */
+ * Pipelines on a communicator of the caller: one rank's trouble is everybody's error, and MPI is the caller's
+ * afterwards. Expected values: ONNX Runtime on examples/embed/model.onnx. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <mpi.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opens models and writes them again, for comparison: pairs of an old and a new path; "--external" before them puts values
- * beside the new file, "--passes" writes what passes make of the graph. One line for each that cannot be. */
+ * Opens models and writes them again, for comparison: pairs of an old and a new path; "--external" before them puts
+ * values beside the new file, "--passes" writes what passes make of the graph. One line for each that cannot be. */
 #include <stdio.h>
 #include <string.h>
 

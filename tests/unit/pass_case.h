@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One pass on and off: a model of tests/data/graphs is run whole both ways on its data sets, and the outputs compared. */
+ * One pass on and off: a model of tests/data/graphs is run whole both ways on its data sets, and the outputs
+ * compared. */
 #ifndef SC_TESTS_PASS_CASE_H
 #define SC_TESTS_PASS_CASE_H
 

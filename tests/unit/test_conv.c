@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about the ways of Conv: each is the chain of multiply-adds that the definition spells, to the last bit, on every
- * level and by any number of threads. */
+ * Claims about the ways of Conv: each is the chain of multiply-adds that the definition spells, to the last bit, on
+ * every level and by any number of threads. */
 #include "op_case.h"
 
 #include <math.h>

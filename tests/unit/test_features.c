@@ -33,8 +33,8 @@ static enum sc_status read_config(const char *text, struct sc_mel_options *optio
 #define CONFIG(bands, rest)                                                                                            \
     "{\"feature_size\": " bands ", \"sampling_rate\": 16000, \"hop_length\": 160, \"n_fft\": 400, " rest "}"
 
-/* Both are sums in double rounded once, over an FFT or directly: they differ where a logarithm is near the floor, which the
- * largest less 8 is above. */
+/* Both are sums in double rounded once, over an FFT or directly: they differ where a logarithm is near the floor, which
+ * the largest less 8 is above. */
 static void expect_spectrogram(const char *config, const char *recorded)
 {
     struct sc_arena arena = {0};
@@ -83,10 +83,10 @@ static void what_is_long_is_read_window_by_window(void **state)
     sc_arena_release(&arena);
 }
 
-/* The tone at another rate is what its formula gives there, so that only rounding to 16 bits and the step in its middle,
- * which has no band limit, differ: under half a decibel on average, and under one where the sound is loud, 20 dB around
- * the loudest. bands: those under half the rate, above which such sound has nothing. The end, where a filter reaches beyond
- * it, is left out. */
+/* The tone at another rate is what its formula gives there, so that only rounding to 16 bits and the step in its
+ * middle, which has no band limit, differ: under half a decibel on average, and under one where the sound is loud, 20
+ * dB around the loudest. bands: those under half the rate, above which such sound has nothing. The end, where a filter
+ * reaches beyond it, is left out. */
 static void expect_rate(const char *path, int64_t bands)
 {
     struct sc_arena arena = {0};

@@ -26,7 +26,8 @@ static int64_t token_ns(const struct machine *m, int n_groups)
     return m->n_stages * (weights_us + n_rows * m->row_us) * US;
 }
 
-/* Every text gets so many tokens. The first steps of a number of groups were cut by the one before, and take any time. */
+/* Every text gets so many tokens. The first steps of a number of groups were cut by the one before, and take any
+ * time. */
 static void run(struct machine *m, int n_rounds)
 {
     int before = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about a plan for prompts beside the other one: what it adds to slots is where they go on, bit for bit, and what
- * fails on the way fails alone. */
+ * Claims about a plan for prompts beside the other one: what it adds to slots is where they go on, bit for bit, and
+ * what fails on the way fails alone. */
 #include <stdlib.h>
 
 #include "decoder_case.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every level against the base one, over the same odd lengths, starts and numbers: a kernel is a line of the list, and a
- * slot of the table without a line fails. What each computes is said by the tests of its family. */
+ * Every level against the base one, over the same odd lengths, starts and numbers: a kernel is a line of the list, and
+ * a slot of the table without a line fails. What each computes is said by the tests of its family. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -424,8 +424,9 @@ RUN(gather_windows)
     k->gather_windows(&windows);
 }
 
-/* How results of two levels compare: to the last bit, as the same floats, or so many units in the last place apart, of the
- * result or of `least` where that is more. Chains of multiply-adds round twice a step where the base level has no FMA. */
+/* How results of two levels compare: to the last bit, as the same floats, or so many units in the last place apart, of
+ * the result or of `least` where that is more. Chains of multiply-adds round twice a step where the base level has no
+ * FMA. */
 enum { BITS = -1, FLOATS = 0 };
 
 #define SLOT(name) offsetof(struct sc_kernels, name)

@@ -59,8 +59,8 @@ static size_t put_varint(unsigned char *to, uint64_t value)
     return n;
 }
 
-/* A model of n float tensors with `bytes` of raw_data each. Written in one piece, so that the page cache has them in large
- * ones: a touched byte of a hole would bring a page alone. */
+/* A model of n float tensors with `bytes` of raw_data each. Written in one piece, so that the page cache has them in
+ * large ones: a touched byte of a hole would bring a page alone. */
 static void write_model(int fd, int n, int64_t bytes)
 {
     unsigned char *values = calloc(1, (size_t)bytes);

@@ -138,8 +138,8 @@ static void one_score_decides_between_two_classes(void **state)
     single("LOGISTIC", -2, 2, OP_VALUES(4, 6), OP_VALUES(l, 1 - l, 1 - l, l));
 }
 
-/* The same forest in version 5: nodes x0 <= 1 and x1 <= 2; leaves a, b, c, d, the last of which both branches of a third
- * node lead to. Feature 1 is a member of {2, 3} in another case. */
+/* The same forest in version 5: nodes x0 <= 1 and x1 <= 2; leaves a, b, c, d, the last of which both branches of a
+ * third node lead to. Feature 1 is a member of {2, 3} in another case. */
 static void open_new(struct op_test *t, enum sc_type type, double mode, int64_t root)
 {
     const double modes[] = {0, mode, 0};

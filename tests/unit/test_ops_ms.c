@@ -26,7 +26,8 @@ static void fill_angles(void)
     }
 }
 
-/* One step of GroupQueryAttention on packed rows. past: tensors with `room` rows, of which n_past are valid, or states. */
+/* One step of GroupQueryAttention on packed rows. past: tensors with `room` rows, of which n_past are valid, or
+ * states. */
 static enum sc_status step(struct op_case *c, const float *qkv, int n, int n_past, int room, const float *past_k,
     const float *past_v, struct sc_state *state_k, struct sc_state *state_v)
 {

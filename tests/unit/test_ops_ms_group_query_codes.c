@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about quantised caches of GroupQueryAttention; what they give is held against ONNX Runtime in tests/data/microsoft. */
+ * Claims about quantised caches of GroupQueryAttention; what they give is held against ONNX Runtime in
+ * tests/data/microsoft. */
 #include "op_case.h"
 
 enum { HEADS = 2, D = 8, PAST = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about MultiHeadAttention: the same bits from every form of its inputs and from every cache, and what is refused.
- * Against ONNX Runtime it is held by tests/data/microsoft, which has no packed forms on the CPU. */
+ * Claims about MultiHeadAttention: the same bits from every form of its inputs and from every cache, and what is
+ * refused. Against ONNX Runtime it is held by tests/data/microsoft, which has no packed forms on the CPU. */
 #include "op_case.h"
 #include "tensor/convert.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about pages that hold other numbers than their tensors: what is written, and that attention reads just that. */
+ * Claims about pages that hold other numbers than their tensors: what is written, and that attention reads just
+ * that. */
 #include "op_case.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 
 enum { N = 2000 };
 
-/* For numpy.random.seed(seed), random_sample(2000) >= 0.3: how many, the sum of their places, and those around the end of
- * the generator's first 312 numbers. */
+/* For numpy.random.seed(seed), random_sample(2000) >= 0.3: how many, the sum of their places, and those around the end
+ * of the generator's first 312 numbers. */
 static const struct {
     int64_t seed, count, places;
     const char *kept;

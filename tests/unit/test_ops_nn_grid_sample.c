@@ -70,7 +70,8 @@ static void corners_are_edges_else(void **state)
     op_close(&t);
 }
 
-/* The last coordinate is that of the first axis. A volume of 2 x 2 x 2 numbers 0 to 7, and a point that is no number. */
+/* The last coordinate is that of the first axis. A volume of 2 x 2 x 2 numbers 0 to 7, and a point that is no
+ * number. */
 static void volumes_and_points_that_are_no_numbers(void **state)
 {
     (void)state;

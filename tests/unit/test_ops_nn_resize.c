@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about Resize and Upsample; values are those of ONNX Runtime 1.32 where nothing else is said. The official cases
- * have every mode of version 19. */
+ * Claims about Resize and Upsample; values are those of ONNX Runtime 1.32 where nothing else is said. The official
+ * cases have every mode of version 19. */
 #include "op_case.h"
 
 static void upsample_linear_of_version_9_is_asymmetric(void **state)

@@ -217,8 +217,8 @@ static void convolutions_are_exact_and_brought_back_to_bytes(void **state)
     }
 }
 
-/* Row (1.5, -2) of e4m3fn times columns (4, 0.5) and (57344, 0) of e5m2: 5 becomes 5 * 0.5 * 2 / 0.25, and what is larger
- * than the type has becomes its largest, 448. */
+/* Row (1.5, -2) of e4m3fn times columns (4, 0.5) and (57344, 0) of e5m2: 5 becomes 5 * 0.5 * 2 / 0.25, and what is
+ * larger than the type has becomes its largest, 448. */
 static void products_of_float8_saturate(void **state)
 {
     (void)state;

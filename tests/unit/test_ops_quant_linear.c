@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Quantising to bytes and back, against plain loops: in every layout of scales, on every level and by several threads. */
+ * Quantising to bytes and back, against plain loops: in every layout of scales, on every level and by several
+ * threads. */
 #include "op_case.h"
 
 #include <math.h>

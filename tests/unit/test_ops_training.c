@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Adagrad, Adam and Momentum against steps worked out by hand from their clauses, with numbers whose roots are whole. */
+ * Adagrad, Adam and Momentum against steps worked out by hand from their clauses, with numbers whose roots are
+ * whole. */
 #include "op_harness.h"
 
 #define DOMAIN "ai.onnx.preview.training"

@@ -57,7 +57,8 @@ static void a_chunk_of_few_rows_says_little_of_larger_ones(void **state)
     assert_in_range(sc_pace_chunk_ns(&pace, 32), took_ns(32) - 5 * MS, took_ns(32) + 5 * MS);
 }
 
-/* Of few rows the slope is noise: then time is taken to grow with the rows, which is too much rather than too little. */
+/* Of few rows the slope is noise: then time is taken to grow with the rows, which is too much rather than too
+ * little. */
 static void a_slope_that_is_noise_is_not_drawn_out(void **state)
 {
     (void)state;
@@ -129,7 +130,8 @@ static void rows_are_as_many_as_the_bound_allows(void **state)
     assert_int_equal(sc_pace_rows(&nothing, &one, 1000 * MS, 64), 1);
 }
 
-/* Two groups of texts and a prompt on a machine whose every stage takes took_ns: played as ranks and the schedule act. */
+/* Two groups of texts and a prompt on a machine whose every stage takes took_ns: played as ranks and the schedule
+ * act. */
 struct machine {
     struct sc_pace pace;
     int n_ranks;

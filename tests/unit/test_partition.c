@@ -362,8 +362,8 @@ static void latency_takes_one_stage_where_it_fits(void **state)
     sc_plan_free(plan);
 }
 
-/* A step: a, b and c take a second, d reads a weight of 240 bytes and takes 4. A chunk has ten rows where a, b and c are,
- * and d is asked for one of them: 10, 10, 10 and 8.5 seconds. */
+/* A step: a, b and c take a second, d reads a weight of 240 bytes and takes 4. A chunk has ten rows where a, b and c
+ * are, and d is asked for one of them: 10, 10, 10 and 8.5 seconds. */
 static void chunks_are_weighed_beside_steps(void **state)
 {
     (void)state;

@@ -59,7 +59,8 @@ static void what_would_be_large_or_long_and_outputs_stay_nodes(void **state)
 static void the_bits_are_the_same_without_the_pass(void **state)
 {
     (void)state;
-    /* flat and other; k1 to k16; wide to r, of which two are one node's; a copy of turned, which is a view, for the If */
+    /* flat and other; k1 to k16; wide to r, of which two are one node's; a copy of turned, which is a view, for the
+     * If */
     assert_int_equal(pass_compare("recipes", SC_PASS_RECIPES, 0, GRAPH_PORTS, NULL), 2 + 16 + 7 + 1);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about shape arithmetic: what is known by name, what becomes constant, and that bits stay, for sizes of 0 too. */
+ * Claims about shape arithmetic: what is known by name, what becomes constant, and that bits stay, for sizes of 0
+ * too. */
 #include "pass_case.h"
 
 static const struct sc_node *maker(const struct sc_graph *graph, const char *output)

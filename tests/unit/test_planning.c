@@ -243,7 +243,8 @@ static struct sc_plan_stage both_sizes(bool last_row)
     return stage;
 }
 
-/* Logits are a product of 192 numbers with a table of 2048 rows: of 32 rows it is arithmetic, of one reading the table. */
+/* Logits are a product of 192 numbers with a table of 2048 rows: of 32 rows it is arithmetic, of one reading the
+ * table. */
 static void a_chunk_costs_its_last_rows_logits_alone(void **state)
 {
     (void)state;

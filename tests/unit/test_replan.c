@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about another plan for an open session: what slots hold goes with it, and a plan that is none changes nothing. */
+ * Claims about another plan for an open session: what slots hold goes with it, and a plan that is none changes
+ * nothing. */
 #include <stdlib.h>
 
 #include "decoder_case.h"
@@ -148,8 +149,8 @@ static void a_plan_that_needs_too_much_memory_changes_nothing(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* A slot whose microbatch failed on the way begins anew; the others go on, also those that came after it, which have other
- * pages on ranks before the failure than behind it. */
+/* A slot whose microbatch failed on the way begins anew; the others go on, also those that came after it, which have
+ * other pages on ranks before the failure than behind it. */
 static void a_slot_that_failed_does_not_hold_the_others_back(void **state)
 {
     (void)state;

@@ -262,8 +262,8 @@ static void options_out_of_range_are_named(void **state)
     assert_null(sampler);
 }
 
-/* Squares of the probabilities, over their sum of 0.285: 0.035, 0.561, 0.009, 0.316, 0.079. The fewest that reach 0.6 are two
- * of them, of the probabilities themselves too; those that reach 0.55 are one and two. */
+/* Squares of the probabilities, over their sum of 0.285: 0.035, 0.561, 0.009, 0.316, 0.079. The fewest that reach 0.6
+ * are two of them, of the probabilities themselves too; those that reach 0.55 are one and two. */
 static void filters_see_tempered_probabilities_where_asked(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about sessions without states: the same answers on any cut, failures in their turn, inputs that are refused. */
+ * Claims about sessions without states: the same answers on any cut, failures in their turn, inputs that are
+ * refused. */
 #include "base/clock.h"
 #include "runtime/stage.h"
 #include "session_case.h"

@@ -187,7 +187,8 @@ static void feed_one(struct sc_state_store *store, int slot, const struct sc_sta
     *view = &fed->u.state->rows[0];
 }
 
-/* As attention reads them, so that no step turns them; what is past the source adds nothing, also behind a longer one. */
+/* As attention reads them, so that no step turns them; what is past the source adds nothing, also behind a longer
+ * one. */
 static void keys_are_turned_once(void **state)
 {
     const struct sc_state_options options = {.n_pairs = 1, .pairs = &viewed_keys, .n_slots = 1, .context = CONTEXT};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Claims about files of states: a text goes on from one under another plan, and a file that is not whole gives one line. */
+ * Claims about files of states: a text goes on from one under another plan, and a file that is not whole gives one
+ * line. */
 #include <stdlib.h>
 
 #include "base/file.h"

@@ -52,7 +52,8 @@ static void caches_are_paged_and_cross_attention_is_constant(void **state)
     union_close(&f);
 }
 
-/* MultiHeadAttention gives keys and values back beside its result, and its steps are told the length of the past by a cache. */
+/* MultiHeadAttention gives keys and values back beside its result, and its steps are told the length of the past by a
+ * cache. */
 static void fused_attention_is_no_other(void **state)
 {
     struct union_case f;

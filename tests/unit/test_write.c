@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is written opens again as the same graph, value by value and bit by bit; what cannot be written leaves nothing. */
+ * What is written opens again as the same graph, value by value and bit by bit; what cannot be written leaves
+ * nothing. */
 #include <dirent.h>
 
 #include "graph_case.h"
