@@ -3,7 +3,7 @@
 #include "decode/groups.h"
 
 enum {
-    ROUNDS = 3, /* steps of every text that are measured */
+    ROUNDS = 2, /* steps of every text that are measured */
     KEEP_LEAST = 64,
     KEEP_MOST = 512
 };
