@@ -184,7 +184,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-enum { SETTLING = 4, ALONE = 16 }; /* tokens before a text runs as it will; that it then makes before a prompt comes */
+enum {
+    SETTLING = 4, /* tokens before a text runs as it will */
+    ALONE = 16, /* that it then makes before a prompt comes */
+    TRIED = 24 /* that texts make together before they are measured */
+};
 
 /* Of so many, or of a quarter of what a text makes in all. */
 static int64_t at_most_quarter(const struct sc_bench_text *bench, int64_t n)
@@ -356,12 +360,24 @@ static enum sc_status run_steps(struct runner *runner, int n, int64_t n_before, 
     return SC_OK;
 }
 
+/* So that what is measured are steps as they go on: in how many groups texts go is tried first (decode/groups.h). */
+static enum sc_status try_groups(struct runner *runner, int n)
+{
+    const int64_t n_gen = runner->bench->n_gen;
+    for (int i = 0; i < n; i++) {
+        runner->texts[i].request =
+            (struct sc_request){.n_prompt = 1, .n_predict = n_gen < TRIED ? n_gen : TRIED, .fresh = true};
+    }
+    return n > 1 ? run_texts(runner, n) : SC_OK;
+}
+
 static enum sc_status bench_batch(struct runner *runner, int n_texts)
 {
     struct sc_bench_text *bench = runner->bench;
     struct sc_bench_batch *batch = &runner->table->batches[runner->table->n_batches++];
     const int64_t n_before = bench->depth + (bench->n_prompt > 1 ? bench->n_prompt : 1);
     *batch = (struct sc_bench_batch){.n_texts = n_texts, .n_prompt = n_before, .n_gen = bench->n_gen};
+    SC_TRY(try_groups(runner, n_texts));
     for (int r = 0; r < bench->n_runs; r++) {
         SC_TRY(run_prompts(runner, n_texts, n_before, &batch->prompt_seconds));
         SC_TRY(run_steps(runner, n_texts, n_before, batch));
