@@ -183,6 +183,13 @@ static enum sc_status body_facts(
     return sc_facts_closed(body, facts, arena, closed);
 }
 
+static void add_run(struct sc_node_cost *to, const struct sc_node_cost *cost)
+{
+    to->operations += cost->operations;
+    to->moved_bytes += cost->moved_bytes;
+    to->seconds += cost->seconds;
+}
+
 /* All nodes of a body, once. */
 static enum sc_status body_cost(const struct sc_graph *body, const struct sc_fact *outer, const struct sc_rates *rates,
     struct sc_arena *arena, struct sc_node_cost *sum)
@@ -193,14 +200,13 @@ static enum sc_status body_cost(const struct sc_graph *body, const struct sc_fac
     for (int n = 0; n < body->n_nodes; n++) {
         struct sc_node_cost cost = {0};
         SC_TRY(body->nodes[n].dead ? SC_OK : sc_node_cost(body, &body->nodes[n], facts, rates, NULL, &cost));
-        sum->operations += cost.operations;
-        sum->moved_bytes += cost.moved_bytes;
-        sum->seconds += cost.seconds;
+        add_run(sum, &cost);
     }
     return SC_OK;
 }
 
-/* Of an If the longer branch counts, of other nodes all bodies. */
+/* Of an If the longer branch counts, of other nodes all bodies. The recursion ends because loading bounds
+ * how deep they are nested. */
 static enum sc_status add_bodies(const struct sc_node *node, const struct sc_fact *facts, const struct sc_rates *rates,
     struct sc_arena *arena, struct sc_node_cost *to)
 {
@@ -212,18 +218,14 @@ static enum sc_status add_bodies(const struct sc_node *node, const struct sc_fac
         for (int b = 0; has && b < attribute->n; b++) {
             struct sc_node_cost cost;
             SC_TRY(body_cost(&attribute->u.graph[b], facts, rates, arena, &cost));
-            if (is_if) {
-                run = cost.seconds > run.seconds ? cost : run;
-                continue;
+            if (!is_if) {
+                add_run(&run, &cost);
+            } else if (cost.seconds > run.seconds) {
+                run = cost;
             }
-            run.operations += cost.operations;
-            run.moved_bytes += cost.moved_bytes;
-            run.seconds += cost.seconds;
         }
     }
-    to->operations += run.operations;
-    to->moved_bytes += run.moved_bytes;
-    to->seconds += run.seconds;
+    add_run(to, &run);
     return SC_OK;
 }
 

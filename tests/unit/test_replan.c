@@ -59,6 +59,12 @@ static void make_want(void)
     session_close(&c);
 }
 
+static void assert_goes_on(struct session_case *c)
+{
+    go_on(c, got);
+    assert_memory_equal(got, want, sizeof want);
+}
+
 static void every_slot_goes_on_by_the_new_plan(void **state)
 {
     (void)state;
@@ -71,8 +77,7 @@ static void every_slot_goes_on_by_the_new_plan(void **state)
             open_decoder(&c, n_ranks);
             fill(&c);
             assert_ok(sc_session_replan(c.ranks[0].session, path));
-            go_on(&c, got);
-            assert_memory_equal(got, want, sizeof want);
+            assert_goes_on(&c);
             session_close(&c);
             assert_int_equal(unlink(path), 0);
         }
@@ -95,8 +100,7 @@ static void plans_may_follow_one_another(void **state)
         assert_ok(sc_session_replan(c.ranks[0].session, path));
         assert_int_equal(unlink(path), 0);
     }
-    go_on(&c, got);
-    assert_memory_equal(got, want, sizeof want);
+    assert_goes_on(&c);
     session_close(&c);
 }
 
@@ -115,8 +119,7 @@ static void a_plan_that_is_none_changes_nothing(void **state)
     session_write_plan("{\"stages\": []}", path, sizeof path);
     assert_fails(SC_BAD_INPUT, path, sc_session_replan(c.ranks[0].session, path));
     assert_int_equal(unlink(path), 0);
-    go_on(&c, got);
-    assert_memory_equal(got, want, sizeof want);
+    assert_goes_on(&c);
     session_close(&c);
 }
 
@@ -143,8 +146,7 @@ static void a_plan_that_needs_too_much_memory_changes_nothing(void **state)
         assert_fails(SC_LIMIT, "': rank 0 needs ", sc_session_replan(c.ranks[0].session, path));
         assert_fails(SC_LIMIT, " and has 14.0 MiB", sc_session_check_plan(c.ranks[0].session, path));
     }
-    go_on(&c, got);
-    assert_memory_equal(got, want, sizeof want);
+    assert_goes_on(&c);
     session_close(&c);
     assert_int_equal(unlink(path), 0);
 }
@@ -168,8 +170,7 @@ static void a_slot_that_failed_does_not_hold_the_others_back(void **state)
     assert_fails(SC_BAD_INPUT, "embeds", step(&c, b, NULL));
     fill(&c);
     assert_ok(sc_session_replan(c.ranks[0].session, path));
-    go_on(&c, got);
-    assert_memory_equal(got, want, sizeof want);
+    assert_goes_on(&c);
     run_row(&c, 6, 0, 60, got[0]);
     run_row(&c, 2, 0, 60, got[1]); /* the same tokens */
     assert_memory_equal(got[0], got[1], sizeof got[0]);
@@ -203,15 +204,13 @@ static void caches_that_leave_count_until_they_have_moved(void **state)
     assert_true(leaving > 0);
     fill(&c);
     assert_fails(SC_LIMIT, ", caches until they have moved ", sc_session_replan(c.ranks[0].session, path));
-    go_on(&c, got);
-    assert_memory_equal(got, want, sizeof want);
+    assert_goes_on(&c);
     session_close(&c);
     c.options.memory_bytes += leaving;
     assert_ok(session_open(&c));
     fill(&c);
     assert_ok(sc_session_replan(c.ranks[0].session, path));
-    go_on(&c, got);
-    assert_memory_equal(got, want, sizeof want);
+    assert_goes_on(&c);
     session_close(&c);
     assert_int_equal(unlink(path), 0);
 }
