@@ -300,6 +300,20 @@ static void late_facts(struct sc_frame *frame, const struct sc_step *step)
     }
 }
 
+/* Whether a step reads the types that the layout's inference held against the schema. */
+static bool types_as_inferred(const struct sc_frame *frame, const struct sc_step *step)
+{
+    bool same = true;
+    for (int i = 0; i < step->n_in && same; i++) {
+        if (step->in[i] >= 0) {
+            const struct sc_fact *now = &frame->late[step->in[i]], *then = &frame->layout->facts[step->in[i]];
+            same = now->kind == then->kind &&
+                (now->kind == SC_KIND_STATE || (now->kind == SC_KIND_TENSOR && now->type == then->type));
+        }
+    }
+    return same;
+}
+
 static enum sc_status give_memory(struct sc_frame *frame, const struct sc_step *step)
 {
     for (int o = 0; o < step->n_out; o++) {
@@ -333,7 +347,8 @@ static enum sc_status run_late(struct sc_frame *frame, int s, struct sc_call *ca
 {
     const struct sc_step *step = &frame->program->steps[s];
     late_facts(frame, step);
-    SC_TRY(sc_step_infer(frame->program, step, &frame->run, false, frame->late));
+    SC_TRY(sc_step_infer(
+        frame->program, step, &frame->run, types_as_inferred(frame, step) ? 0 : SC_INFER_CHECK, frame->late));
     open_call(frame, step, NULL, call);
     for (int o = 0; o < step->n_out; o++) {
         struct sc_fact *fact = step->out[o] < 0 ? NULL : &frame->late[step->out[o]];

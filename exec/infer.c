@@ -35,7 +35,7 @@ static enum sc_status infer_program(
     sc_program_weight_facts(program, facts);
     for (int s = 0; s < program->n_steps; s++) {
         const struct sc_step *step = &program->steps[s];
-        SC_TRY(sc_step_infer(program, step, arena, true, facts));
+        SC_TRY(sc_step_infer(program, step, arena, SC_INFER_CHECK | SC_INFER_EVALUATE, facts));
         SC_TRY(watch && step->op != &sc_op_dense ? show(watch, step, arena, facts) : SC_OK);
     }
     return SC_OK;
@@ -200,7 +200,7 @@ static enum sc_status evaluate(
 }
 
 enum sc_status sc_step_infer(const struct sc_program *program, const struct sc_step *step, struct sc_arena *arena,
-    bool known, struct sc_fact *facts)
+    unsigned ways, struct sc_fact *facts)
 {
     const struct sc_fact **in = sc_arena_array(arena, (size_t)step->n_in, sizeof *in);
     struct sc_fact **out = sc_arena_array(arena, (size_t)step->n_out, sizeof *out);
@@ -227,7 +227,7 @@ enum sc_status sc_step_infer(const struct sc_program *program, const struct sc_s
         .arena = arena,
         .infer_body = infer_body,
         .exec = &context};
-    if (step->op != &sc_op_dense) { /* the internal copy has no schema */
+    if (ways & SC_INFER_CHECK && step->op != &sc_op_dense) { /* the internal copy has no schema */
         SC_TRY(sc_check_types(program->spec.graph, step->node, step->n_in, in));
     }
     SC_TRY(step->op->infer(&infer));
@@ -235,7 +235,7 @@ enum sc_status sc_step_infer(const struct sc_program *program, const struct sc_s
     for (int o = 0; o < step->n_out; o++) {
         done &= !out[o] || out[o]->value;
     }
-    return known && !done && can_evaluate(step, &infer) ? evaluate(program, step, &infer) : SC_OK;
+    return ways & SC_INFER_EVALUATE && !done && can_evaluate(step, &infer) ? evaluate(program, step, &infer) : SC_OK;
 }
 
 /* What the caller knows: inputs, and outer values. */

@@ -67,7 +67,7 @@ static enum sc_status settle(const struct sc_program *program, const struct sc_f
         for (int i = 0; i < step->n_in; i++) {
             planned &= step->in[i] < 0 || is_settled(&layout->facts[step->in[i]]);
         }
-        SC_TRY(sc_step_infer(program, step, &layout->arena, true, layout->facts));
+        SC_TRY(sc_step_infer(program, step, &layout->arena, SC_INFER_CHECK | SC_INFER_EVALUATE, layout->facts));
         for (int o = 0; o < step->n_out; o++) {
             planned &= step->out[o] < 0 || is_settled(&layout->facts[step->out[o]]);
         }

@@ -60,10 +60,15 @@ struct sc_program {
 /* The internal operator that makes a strided tensor dense. */
 extern const struct sc_op sc_op_dense;
 
-/* Facts of a step's outputs from those of its inputs. With `evaluate`, a pure step whose inputs are all known values
- * and whose outputs are small is run, so that the out facts hold known values too. facts is by slot. */
+enum sc_infer_way {
+    SC_INFER_CHECK = 1, /* the types of inputs are held against the schema */
+    SC_INFER_EVALUATE = 2 /* a pure step whose inputs are all known values and whose outputs are small is run, so that
+                             the out facts hold known values too */
+};
+
+/* Facts of a step's outputs from those of its inputs. ways: of enum sc_infer_way; facts is by slot. */
 enum sc_status sc_step_infer(const struct sc_program *program, const struct sc_step *step, struct sc_arena *arena,
-    bool evaluate, struct sc_fact *facts);
+    unsigned ways, struct sc_fact *facts);
 
 /* Facts of slots that are weights: dims, and content when it is small. */
 void sc_program_weight_facts(const struct sc_program *program, struct sc_fact *facts);
