@@ -311,7 +311,7 @@ def suppression(d):
         for b, c in positions([batch, classes]):
             kept = []
             for i in np.argsort(-scores[b, c], kind="stable"):
-                if len(kept) == (0 if most is None else int(most[0])) or least is not None and scores[b, c, i] <= least[0]:
+                if len(kept) == (0 if most is None else int(most[0])) or least is not None and scores[b, c, i] < least[0]:
                     break
                 if all(overlap(boxes[b, i], boxes[b, k], centers) <= (0 if overlapping is None else overlapping[0]) for k in kept):
                     kept.append(i)
