@@ -104,7 +104,9 @@ static unsigned char *damage_head(const struct sc_driven_states *s, struct sc_dr
     uint64_t length, head_bytes;
     memcpy(&length, s->whole + MAGIC_BYTES, sizeof length);
     char *text = strndup(s->whole + FRONT, (size_t)length);
-    char *head = text ? sc_mutate_text(draw, text, " \n,\"[]{}:") : NULL;
+    char *head = !text           ? NULL
+        : sc_draw_below(draw, 2) ? sc_mutate_json(draw, text)
+                                 : sc_mutate_text(draw, text, " \n,\"[]{}:");
     const char *rest = s->whole + FRONT + length + sizeof length;
     const size_t n_rest = s->bytes - FRONT - (size_t)length - sizeof length;
     free(text);
@@ -172,17 +174,6 @@ static char *read_seed(const char *name, struct sc_arena *arena, size_t *bytes)
     return sc_file_read_text(path, 1 << 20, arena, &text, bytes) == SC_OK ? text : NULL;
 }
 
-/* Damaged as text, or as bytes, which need not be any. */
-static unsigned char *damage_text(struct sc_draw *draw, const char *text, const char *marks, size_t *n)
-{
-    if (sc_draw_below(draw, 3) == 0) {
-        return sc_mutate_bytes(draw, (const unsigned char *)text, strlen(text), n);
-    }
-    unsigned char *bytes = (unsigned char *)sc_mutate_text(draw, text, marks);
-    *n = strlen((char *)bytes);
-    return bytes;
-}
-
 static int read_configs(const char *folder, struct sc_arena *arena)
 {
     static const struct sc_begin_wish wish = {.language = "en", .task = "transcribe"};
@@ -220,7 +211,7 @@ int sc_drive_config(struct sc_draw *draw, const char *folder)
     int reached = 0;
     snprintf(path, sizeof path, "%.80s/%s", folder, files[f].name);
     const char *seed = read_seed(files[f].seed, &arena, &n);
-    unsigned char *bytes = seed ? damage_text(draw, seed, " \n,\"[]{}:", &n) : NULL;
+    unsigned char *bytes = seed ? sc_mutate_json_file(draw, seed, &n) : NULL;
     if (bytes && write_file(path, bytes, n)) {
         reached = read_configs(folder, &arena);
     }
@@ -272,7 +263,7 @@ int sc_drive_requests(struct sc_draw *draw, const char *folder)
     bool more = true;
     int reached = 0;
     snprintf(path, sizeof path, "%.80s/requests.jsonl", folder);
-    unsigned char *bytes = damage_text(draw, seed, " \n,\"[]{}:", &n);
+    unsigned char *bytes = sc_mutate_json_file(draw, seed, &n);
     if (write_file(path, bytes, n) && sc_prompts_open(path, &defaults, &prompts) == SC_OK) {
         while (sc_prompts_next(&prompts, &arena, &prompt, &more) == SC_OK && more) {
             reached += prompt.error.code == SC_OK;

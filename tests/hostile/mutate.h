@@ -28,4 +28,11 @@ unsigned char *sc_mutate_message(struct sc_draw *draw, const unsigned char *data
  * and by the characters of `marks`. */
 char *sc_mutate_text(struct sc_draw *draw, const char *text, const char *marks);
 
+/* Puts other values in the place of values and of keys, or deep nesting, or takes them away. It stays JSON, but for
+ * values in the place of keys. */
+char *sc_mutate_json(struct sc_draw *draw, const char *text);
+
+/* A file of JSON, damaged in one of these ways. */
+unsigned char *sc_mutate_json_file(struct sc_draw *draw, const char *text, size_t *n);
+
 #endif

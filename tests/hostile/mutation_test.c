@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mutation_test [SECONDS [KIND [FIRST [COUNT]]]]: damaged models, plans, tokenizers, tensors, messages, states,
- * configurations, sounds and requests, each drawn from (kind, number) alone. It fails when one of them crashes, takes
- * longer than a few seconds, wants more memory than there is, or is taken for whole where a digest should tell.
- * `mutation_test 0 model 17 1` repeats a single one; $KEEP names a file that keeps its text. */
+ * mutation_test [SECONDS [KIND [FIRST [COUNT]]]]: damaged models, those of exporters too, plans, tokenizers, tensors,
+ * messages, states, configurations, sounds and requests, each drawn from (kind, number) alone. It fails when one of them
+ * crashes, works longer than a few seconds, wants more memory than there is, or is taken for whole where a digest should
+ * tell. `mutation_test 0 model 17 1` repeats a single one; $KEEP names a file that keeps its text. */
 #include <errno.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "comm/wire.h"
 #include "launch/npy.h"
 #include "model/model.h"
@@ -33,6 +35,7 @@ struct bench {
     char folder[64], path[96], plan_path[96];
     struct seed seeds[MOST_SEEDS];
     int n_seeds;
+    glob_t exports; /* paths */
     char *tokenizer, *plan;
     struct sc_driven_states *states; /* NULL until they are wanted */
     int reached[8]; /* how many came how far */
@@ -182,13 +185,28 @@ static int try_decoder(struct bench *bench, struct sc_draw *draw)
     return written < 0 ? 0 : sc_drive_decoder(bench->path);
 }
 
+/* What exporters write: the n-th of the models, so that they are all in turn. */
+static int try_export(struct bench *bench, struct sc_draw *draw)
+{
+    struct sc_arena arena = {0};
+    const size_t number = (size_t)(draw->state >> 8); /* nothing is drawn yet */
+    char *whole;
+    size_t whole_bytes, n;
+    const char *path = bench->exports.gl_pathv[number % bench->exports.gl_pathc];
+    if (sc_file_read_text(path, 1 << 24, &arena, &whole, &whole_bytes) != SC_OK) {
+        fail(path);
+    }
+    unsigned char *bytes = sc_mutate_message(draw, (const unsigned char *)whole, whole_bytes, &n);
+    write_file(bench->path, bytes, n);
+    free(bytes);
+    sc_arena_release(&arena);
+    return sc_draw_below(draw, 2) ? sc_drive_decoder(bench->path) : sc_drive_model(draw, bench->path, true);
+}
+
 static int try_plan(struct bench *bench, struct sc_draw *draw)
 {
-    size_t n = strlen(bench->plan);
-    unsigned char *bytes = sc_draw_below(draw, 3) ? (unsigned char *)sc_mutate_text(draw, bench->plan, " \n,\"[]:.")
-                                                  : sc_mutate_bytes(draw, (const unsigned char *)bench->plan, n, &n);
-    n = sc_draw_below(draw, 2) ? strlen((char *)bytes) : n;
-    n = strlen((char *)bytes) < n ? strlen((char *)bytes) : n;
+    size_t n;
+    unsigned char *bytes = sc_mutate_json_file(draw, bench->plan, &n);
     write_file(bench->plan_path, bytes, n);
     free(bytes);
     write_file(bench->path, bench->seeds[1].bytes, bench->seeds[1].n);
@@ -197,11 +215,8 @@ static int try_plan(struct bench *bench, struct sc_draw *draw)
 
 static int try_tokenizer(struct bench *bench, struct sc_draw *draw)
 {
-    size_t n = strlen(bench->tokenizer);
-    unsigned char *bytes = sc_draw_below(draw, 3)
-        ? (unsigned char *)sc_mutate_text(draw, bench->tokenizer, " \n,\"[]{}:")
-        : sc_mutate_bytes(draw, (const unsigned char *)bench->tokenizer, n, &n);
-    n = strlen((char *)bytes);
+    size_t n;
+    unsigned char *bytes = sc_mutate_json_file(draw, bench->tokenizer, &n);
     const int reached = sc_drive_tokenizer(bytes, n);
     free(bytes);
     return reached;
@@ -354,9 +369,9 @@ static const struct {
     int (*try)(struct bench *bench, struct sc_draw *draw);
     int share; /* of the time */
 } kinds[] = {{"operator", try_operator, 6}, {"model", try_model, 4}, {"message", try_message, 3},
-    {"bytes", try_bytes, 1}, {"decoder", try_decoder, 2}, {"plan", try_plan, 1}, {"tokenizer", try_tokenizer, 2},
-    {"npy", try_npy, 1}, {"pb", try_pb, 1}, {"wire", try_wire, 1}, {"states", try_states, 2}, {"config", try_config, 1},
-    {"sound", try_sound, 1}, {"requests", try_requests, 1}};
+    {"bytes", try_bytes, 1}, {"decoder", try_decoder, 2}, {"export", try_export, 2}, {"plan", try_plan, 1},
+    {"tokenizer", try_tokenizer, 2}, {"npy", try_npy, 1}, {"pb", try_pb, 1}, {"wire", try_wire, 1},
+    {"states", try_states, 2}, {"config", try_config, 1}, {"sound", try_sound, 1}, {"requests", try_requests, 1}};
 
 static void prepare(struct bench *bench)
 {
@@ -379,6 +394,9 @@ static void prepare(struct bench *bench)
             fail(path);
         }
     }
+    if (glob(SC_SOURCE_DIR "/tests/exports/models/*/model.onnx", 0, NULL, &bench->exports) != 0) {
+        fail("tests/exports/models");
+    }
     snprintf(path, sizeof path, "%s/tests/hostile/models/tokenizer.json", SC_SOURCE_DIR);
     bench->tokenizer = read_file(path);
     bench->plan = strdup("{\"format\": 1, \"objective\": \"throughput\", \"bound_ms\": 1.5, \"stages\": [\n"
@@ -394,6 +412,7 @@ static void clean_up(struct bench *bench)
         free(bench->seeds[s].bytes);
     }
     sc_drive_states_close(bench->states);
+    globfree(&bench->exports);
     free(bench->tokenizer);
     free(bench->plan);
     (void)unlink(bench->path);
