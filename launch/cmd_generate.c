@@ -426,6 +426,8 @@ static enum sc_status generate(struct sc_generator *generator)
     SC_TRY(sc_resume_read(app->options, is_many(generator), &generator->resume));
     SC_TRY(sc_world_agree(app->world, open_files(generator)));
     SC_TRY(open_decoder(generator));
+    SC_TRY(sc_world_agree(
+        app->world, sc_app_is_root(app) ? sc_resume_check(&generator->resume, generator->decoder) : SC_OK));
     sc_report_file_ready(&generator->report);
     sc_app_opened(app, NULL, 0); /* what follows is text as it comes */
     struct sc_session *session = sc_decoder_session(generator->decoder);

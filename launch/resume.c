@@ -39,14 +39,16 @@ enum sc_status sc_resume_open(
     return SC_OK;
 }
 
+enum sc_status sc_resume_check(const struct sc_resume *resume, struct sc_decoder *decoder)
+{
+    return resume->plan ? sc_session_check_plan(sc_decoder_session(decoder), resume->plan) : SC_OK;
+}
+
 enum sc_status sc_resume_begin(struct sc_resume *resume, struct sc_decoder *decoder, struct sc_schedule *schedule)
 {
     struct sc_session *session = sc_decoder_session(decoder);
     int slot;
     int64_t n;
-    if (resume->plan) {
-        SC_TRY(sc_session_check_plan(session, resume->plan));
-    }
     if (!resume->file) {
         return SC_OK;
     }

@@ -22,7 +22,10 @@ void sc_resume_release(struct sc_resume *resume); /* safe on zeros */
 enum sc_status sc_resume_open(
     struct sc_resume *resume, const struct sc_decoder *decoder, const int64_t **tokens, int64_t *n);
 
-/* Before the first request: puts the states where they belong, and reads the other plan to see whether it is one. */
+/* Once the decoder is open, before anything is printed: reads the other plan to see whether it is one, which fits. */
+enum sc_status sc_resume_check(const struct sc_resume *resume, struct sc_decoder *decoder);
+
+/* Before the first request: puts the states where they belong. */
 enum sc_status sc_resume_begin(struct sc_resume *resume, struct sc_decoder *decoder, struct sc_schedule *schedule);
 
 /* Between two steps, with the number of tokens made until now. */

@@ -30,12 +30,13 @@ accept $g --plan one.json -pp 1
 accept $g --replan-at 1000000 --plan2 one.json
 sed 's/\[0\]/[7]/; s/^ *0$/7/' one.json > far.json
 head -c 90 one.json > cut.json
-report=yes output=/dev/null # the prompt was printed
+report=yes
 for ranks in 1 3; do
     refuse 3 "'far.json' puts stage 0 on rank 7, the job has $ranks" $g --replan-at 2 --plan2 far.json
     refuse 3 "cut.json:.*" $g --replan-at 2 --plan2 cut.json
     refuse 3 "'?other.json'?.*another model.*" $g --replan-at 2 --plan2 other.json
 done
+output=/dev/null # the prompt was printed
 mkfifo pipe
 for option in save-state trace report; do
     refuse 3 "'pipe': nobody reads from this pipe" $g --$option pipe
