@@ -17,7 +17,7 @@ static const struct {
     const char *domain, *op;
     int positions, table; /* inputs; positions -1: of its own making */
 } lookups[] = {{"", "RotaryEmbedding", 3, 1}, {"com.microsoft", "RotaryEmbedding", 1, 2},
-    {"com.microsoft", "GroupQueryAttention", -1, 7}};
+    {"com.microsoft", "GroupQueryAttention", -1, 7}, {"com.microsoft", "EmbedLayerNormalization", -1, 3}};
 
 static bool has_input(const struct sc_node *node, int i)
 {
