@@ -166,7 +166,12 @@ static enum sc_status check_node(const struct sc_graph *graph, const struct sc_n
     if (!node->domain[0] || strncmp(node->domain, "ai.onnx", 7) == 0) {
         return sc_node_fail(graph, node, SC_BAD_MODEL, "there is no such operator in %s", domain);
     }
-    return sc_node_fail(graph, node, SC_UNSUPPORTED, "operators of %s are not supported", domain);
+    if (sc_schema_has_domain(node->domain)) {
+        return sc_node_fail(graph, node, SC_UNSUPPORTED,
+            "this operator of %s is not supported; 'stagecoach ops' lists those that are", domain);
+    }
+    return sc_node_fail(graph, node, SC_UNSUPPORTED,
+        "no operator of %s is supported, and the model has no function of this name there", domain);
 }
 
 /* Where the walk through nested bodies stands in one graph. */

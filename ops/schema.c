@@ -41,3 +41,13 @@ const struct sc_schema *sc_schema_find(const char *domain, const char *name, int
     const struct sc_schema *row = &sc_schema_table[low - 1];
     return strcmp(row->domain, domain) == 0 && strcmp(row->name, name) == 0 ? row : NULL;
 }
+
+bool sc_schema_has_domain(const char *domain)
+{
+    for (int i = 0; i < sc_schema_table_n; i++) {
+        if (strcmp(sc_schema_table[i].domain, domain) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

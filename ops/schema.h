@@ -23,6 +23,9 @@ struct sc_schema {
 /* The newest that is not newer than the version; NULL when there is none. */
 const struct sc_schema *sc_schema_find(const char *domain, const char *name, int version);
 
+/* Whether some operator is of this domain, spelt as in the file. */
+bool sc_schema_has_domain(const char *domain);
+
 /* All of them, sorted by domain, name and since. */
 const struct sc_schema *sc_schema_all(int *n);
 

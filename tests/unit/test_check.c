@@ -87,7 +87,12 @@ static void operators_that_are_not_there_are_told_apart(void **state)
     refuses(&t, SC_BAD_MODEL, "node 'n' (Gelu): is not in version 13 of ai.onnx");
     op_open(&t, "org.example", "Add", 1);
     inputs(&t, 2, 1);
-    refuses(&t, SC_UNSUPPORTED, "node 'n' (Add): operators of org.example are not supported");
+    refuses(&t, SC_UNSUPPORTED,
+        "node 'n' (Add): no operator of org.example is supported, and the model has no function of this name there");
+    op_open(&t, "com.microsoft", "Add", 1);
+    inputs(&t, 2, 1);
+    refuses(&t, SC_UNSUPPORTED,
+        "node 'n' (Add): this operator of com.microsoft is not supported; 'stagecoach ops' lists those that are");
 }
 
 static void bodies_are_checked_too(void **state)
