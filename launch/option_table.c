@@ -174,7 +174,8 @@ static const struct sc_option_row options[] = {
     {"ubatch", "ub", "ubatch-size", SC_OPTION_INT, "N", "64", 1, 1 << 20, BIT(PLAN) | BIT(GENERATE) | BIT(BENCH),
         "most rows of a prompt in one microbatch"},
     {"max-tbt", NULL, NULL, SC_OPTION_INT, "MS", "0", 0, 1 << 30, BIT(GENERATE) | BIT(BENCH),
-        "cut prompts so small that running texts have their next token within MS milliseconds; 0: -ub alone"},
+        "cut prompts so small that running texts have their next token within MS milliseconds (what an encoder reads "
+        "goes whole); 0: -ub alone"},
     {"input", "i", NULL, SC_OPTION_LIST, "NAME=FILE", NULL, 0, 0, BIT(RUN),
         "an input tensor, .npy or .pb, or sound, .wav; repeatable; states from .npy go to their ranks in parts"},
     {"over", NULL, NULL, SC_OPTION_LIST, "NAME=AXIS", NULL, 0, 0, BIT(RUN),
