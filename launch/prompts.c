@@ -38,6 +38,7 @@ static const struct {
 struct reader {
     struct sc_arena *arena;
     struct sc_prompt *prompt;
+    bool given[FIELD_IGNORE_EOS + 1];
 };
 
 static bool fits(const struct sc_json *value, enum kind kind)
@@ -86,7 +87,7 @@ static enum sc_status set_field(struct reader *reader, enum field field, const s
     case FIELD_AUDIO:
         return keep_name(reader->arena, value, "audio", &prompt->audio);
     case FIELD_ID:
-        return keep_name(reader->arena, value, "id", &prompt->id);
+        return SC_OK; /* kept before all others */
     case FIELD_PREDICT:
         prompt->n_predict = sc_json_int(value, 0);
         return prompt->n_predict >= 0 ? SC_OK : sc_fail(SC_BAD_INPUT, "a negative number of tokens");
@@ -115,25 +116,57 @@ static enum sc_status set_field(struct reader *reader, enum field field, const s
     case FIELD_SEED:
         prompt->sample.seed = (uint64_t)sc_json_int(value, 0);
         prompt->key = 0;
-        return SC_OK;
+        return sc_json_int(value, 0) >= 0 ? SC_OK : sc_fail(SC_BAD_INPUT, "a negative seed");
     default:
         prompt->ignore_eos = sc_json_bool(value, false);
         return SC_OK;
     }
 }
 
-static enum sc_status visit(void *arg, const char *key, size_t key_bytes, const struct sc_json *value)
+/* Two names of one field may say two things. */
+static enum sc_status read_field(struct reader *reader, size_t f, const struct sc_json *value)
 {
     static const char *const kinds[] = {"a text", "a whole number", "a number", "true or false"};
-    struct reader *reader = arg;
+    const enum field field = fields[f].field;
+    if (!fits(value, fields[f].kind)) {
+        return sc_fail(SC_BAD_INPUT, "field '%s' is not %s", fields[f].name, kinds[fields[f].kind]);
+    }
+    if (reader->given[field]) {
+        return sc_fail(SC_BAD_INPUT, "field '%s' is another name of one that is given", fields[f].name);
+    }
+    reader->given[field] = true;
+    return set_field(reader, field, value);
+}
+
+static enum sc_status visit(void *arg, const char *key, size_t key_bytes, const struct sc_json *value)
+{
     for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
         if (strlen(fields[f].name) == key_bytes && memcmp(fields[f].name, key, key_bytes) == 0) {
-            return fits(value, fields[f].kind)
-                ? set_field(reader, fields[f].field, value)
-                : sc_fail(SC_BAD_INPUT, "field '%s' is not %s", fields[f].name, kinds[fields[f].kind]);
+            return read_field(arg, f, value);
         }
     }
     return sc_fail(SC_BAD_INPUT, "unknown field '%.60s'", key);
+}
+
+/* The id comes first, wherever it stands: what is wrong with another field is told with it. */
+static enum sc_status read_fields(struct reader *reader, const struct sc_json *root)
+{
+    struct sc_prompt *prompt = reader->prompt;
+    if (!sc_json_is_object(root)) {
+        return sc_fail(SC_BAD_INPUT, "not an object");
+    }
+    const struct sc_json *id = sc_json_get(root, "id");
+    if (id && sc_json_is_text(id)) {
+        SC_TRY(keep_name(reader->arena, id, "id", &prompt->id));
+    }
+    SC_TRY(sc_json_each(root, visit, reader));
+    if (prompt->text && prompt->audio) {
+        return sc_fail(SC_BAD_INPUT, "fields 'prompt' and 'audio' exclude each other");
+    }
+    if (!prompt->text && !prompt->audio) {
+        return sc_fail(SC_BAD_INPUT, "field 'prompt' is missing");
+    }
+    return sc_sample_check(&prompt->sample);
 }
 
 static enum sc_status read_object(struct reader *reader, const char *text, size_t bytes)
@@ -143,13 +176,9 @@ static enum sc_status read_object(struct reader *reader, const char *text, size_
         return sc_fail(SC_BAD_INPUT, "a line of %zu bytes, want at most %zu", bytes, SC_PROMPTS_LINE);
     }
     SC_TRY(sc_json_parse(text, bytes, "JSON", &root));
-    enum sc_status status =
-        sc_json_is_object(root) ? sc_json_each(root, visit, reader) : sc_fail(SC_BAD_INPUT, "not an object");
+    const enum sc_status status = read_fields(reader, root);
     sc_json_free(root);
-    if (status == SC_OK && !reader->prompt->text && !reader->prompt->audio) {
-        status = sc_fail(SC_BAD_INPUT, "field 'prompt' is missing");
-    }
-    return status == SC_OK ? sc_sample_check(&reader->prompt->sample) : status;
+    return status;
 }
 
 static bool is_blank(const char *text, size_t bytes)
@@ -194,7 +223,7 @@ enum sc_status sc_prompts_next(struct sc_prompts *prompts, struct sc_arena *aren
         .sample = prompts->defaults.sample,
         .key = (uint64_t)prompts->n++,
         .ignore_eos = prompts->defaults.ignore_eos};
-    struct reader reader = {arena, prompt};
+    struct reader reader = {.arena = arena, .prompt = prompt};
     if (read_object(&reader, line.text, line.bytes) != SC_OK) {
         (void)sc_fail_in("line %lld", (long long)prompt->line);
         prompt->error = *sc_error_last();

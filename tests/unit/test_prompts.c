@@ -69,7 +69,10 @@ static void a_bad_line_says_its_number_and_costs_itself_alone(void **state)
         {"{\"prompt\": \"x\", \"topk\": 1}", "unknown field 'topk'"},
         {"{\"prompt\": \"x\", \"temperature\": -1}", "temperature is -1"}, {"{\"prompt\": \"\xff\"}", "line 2: JSON"},
         {"{\"prompt\": \"x\", \"id\": \"a\\u0000b\"}", "'id' has a NUL"},
-        {"{\"prompt\": \"x\", \"audio\": \"a\\u0000b\"}", "'audio' has a NUL"}};
+        {"{\"prompt\": \"x\", \"audio\": \"a\\u0000b\"}", "'audio' has a NUL"},
+        {"{\"prompt\": \"x\", \"audio\": \"x.wav\"}", "'prompt' and 'audio' exclude"},
+        {"{\"prompt\": \"x\", \"n_predict\": 3, \"max_tokens\": 4}", "'max_tokens' is another name"},
+        {"{\"prompt\": \"x\", \"seed\": -1}", "a negative seed"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[256];
         struct sc_arena arena = {0};
@@ -83,6 +86,22 @@ static void a_bad_line_says_its_number_and_costs_itself_alone(void **state)
         assert_string_equal(p[2].text, "b");
         sc_arena_release(&arena);
     }
+}
+
+static void a_bad_line_keeps_its_id_wherever_it_stands(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"prompt\": 5, \"id\": \"after\"}\n{\"id\": \"before\", \"topk\": 1}\n{\"prompt\": \"x\", \"id\": 7}";
+    struct sc_arena arena = {0};
+    const struct sc_prompt *p = read_lines(&arena, text, sizeof text - 1, 3);
+    assert_non_null(strstr(p[0].error.text, "line 1: field 'prompt' is not a text"));
+    assert_string_equal(p[0].id, "after");
+    assert_non_null(strstr(p[1].error.text, "unknown field 'topk'"));
+    assert_string_equal(p[1].id, "before");
+    assert_non_null(strstr(p[2].error.text, "'id' is not a text"));
+    assert_null(p[2].id);
+    sc_arena_release(&arena);
 }
 
 static void a_line_that_is_too_long_is_not_read(void **state)
@@ -107,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_says_what_differs_from_the_options),
         cmocka_unit_test(a_bad_line_says_its_number_and_costs_itself_alone),
+        cmocka_unit_test(a_bad_line_keeps_its_id_wherever_it_stands),
         cmocka_unit_test(a_line_that_is_too_long_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
