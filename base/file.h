@@ -66,8 +66,8 @@ enum sc_status sc_file_write(const char *path, const void *data, size_t bytes);
  *   sc_file_begin ──► sc_file_append ... ──► sc_file_flush ──► sc_file_commit
  *         └──────────────────────────────────────┴── sc_file_abandon: path is as before
  *
- * sc_file_flush leaves the content on the disk under the temporary name, so that several files can be committed together.
- * abandon is safe on zeros and after commit. */
+ * sc_file_flush leaves the content on the disk under the temporary name, so that several files can be committed
+ * together. abandon is safe on zeros and after commit. */
 struct sc_file_writer {
     const char *path; /* borrowed */
     struct sc_arena names;

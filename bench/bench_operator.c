@@ -2,7 +2,7 @@
  * Runs a model of one operator on one thread, as often as it is told: bench/operators starts one for each case, so that
  * its runs and those of ONNX Runtime can take turns.
  *
- *     bench_operator MODEL INPUT.pb ...      each line of stdin: N. Answers the CPU time of a run in ns, the mean of N. */
+ *     bench_operator MODEL INPUT.pb ...   each line of stdin: N. Answers the CPU time of a run in ns, the mean of N. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

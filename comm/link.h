@@ -17,8 +17,8 @@
  *
  * Buffers come from a pool that grows to its bound during warm-up and is then fixed: steady traffic allocates nothing.
  * At most SC_LINK_BUFFERS messages are on their way or not yet given back; at least half of that is always possible.
- * A receiver that holds more than half of them moves what it holds out of the buffers: then the sender always gets one in
- * time, however many messages wait.
+ * A receiver that holds more than half of them moves what it holds out of the buffers: then the sender always gets one
+ * in time, however many messages wait.
  * Messages may be given back in any order. A buffer may be sent with fewer bytes than were reserved.
  * Messages of one link arrive in the order they were sent. Over 1 GiB they travel in pieces, unseen here.
  * A link belongs to the thread that drives its world. */

@@ -14,8 +14,8 @@
  *
  *   free ── take ──► taken ── (queued, travelling, shown) ── give ──► free
  *
- * When no free buffer is large enough, a few more are made, or, at the bound, a free one is replaced by a larger one: so
- * allocations end once the sizes of the traffic are known. A pool has no lock. Zeros are an empty pool on the heap;
+ * When no free buffer is large enough, a few more are made, or, at the bound, a free one is replaced by a larger one:
+ * so allocations end once the sizes of the traffic are known. A pool has no lock. Zeros are an empty pool on the heap;
  * release frees every buffer, taken or not. */
 struct sc_buffer {
     struct sc_buffer *next; /* in the queue it waits in */

@@ -36,7 +36,7 @@ enum { SC_PACE_FLIGHTS = 32 }; /* most of them, and of those that are back */
 
 struct sc_pace_traffic {
     int64_t now_ns;
-    int n_ranks; /* that work at once, one behind the other; rank 0, which sees what comes back between its own, is first */
+    int n_ranks; /* that work at once, one behind the other; first rank 0, which sees what comes back between its own */
     int n_rounds; /* stages of each */
     /* In their order: those that came back last, which the ones behind them had to wait for; those in flight; steps
      * that are about to go. */

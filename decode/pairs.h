@@ -8,14 +8,14 @@
 
 /* Finds state pairs of a decoder; what passes have put together counts too (sc_decode_rewrite). In order:
  *   - by the operator that joins them: Attention-23 and GroupQueryAttention with past_key and past_value, Attention of
- *     com.microsoft with both in one past, TensorScatter-24 whose cache is read by Attention alone: paged, appended to in
- *     place;
+ *     com.microsoft with both in one past, TensorScatter-24 whose cache is read by Attention alone: paged, appended to
+ *     in place;
  *   - by the operator that goes on from it: LinearAttention, CausalConvWithState, LSTM, GRU, RNN: dense;
  *   - by what the user says (sc_pairs_say): dense;
- *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X; of rank 3
- *     state → stateN, h → hn, c → cn: dense;
- * past_key_values.N.encoder.key → cross:present.N.encoder.key: constant; where Attention alone reads keys and values, they are
- * caches of a row each to it.
+ *   - by the names that exporters use: past_key_values.N.key → present.N.key, past_N → present_N, X → updated_X; of
+ *     rank 3 state → stateN, h → hn, c → cn: dense;
+ * past_key_values.N.encoder.key → cross:present.N.encoder.key: constant; where Attention alone reads keys and values,
+ * they are caches of a row each to it.
  * pairs are in the model's arena. A state input without its output, or a pair whose types differ, is SC_BAD_MODEL
  * naming it. No pair at all is SC_OK with *n == 0. */
 enum sc_status sc_pairs_find(struct sc_model *model, int *n, struct sc_state_pair **pairs);

@@ -16,8 +16,7 @@ struct sc_sample_options {
     int64_t top_k; /* 0: all */
     double top_p; /* 1: all */
     double min_p; /* 0: all */
-    double
-        penalty; /* logits of tokens that the text has are divided by it, negative ones multiplied, first of all; 0 and 1: none */
+    double penalty; /* of tokens in the text, first of all: divides logits, multiplies negative ones; 0, 1: none */
     int64_t no_repeat; /* so many tokens in a row are never twice in a text; 0: they may be */
     int64_t min_length, min_new; /* no text ends with fewer tokens, prompt and all, or made */
     bool tempered;

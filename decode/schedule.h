@@ -9,14 +9,14 @@
 /* On rank 0. Life: create ──► add, cancel, step in any order ──► free, before the session is finished.
  *
  * Requests wait in the order in which they came. The first of them begins when there is a slot, and pages of caches for
- * all that it may become on every rank (ranks have the same number of pages); until then the others behind it wait too. It
- * begins as a slot whose text begins alike, running or ended. Its prompt goes in chunks that follow one another through
- * the stages; then it takes part in steps, in which one microbatch carries a row each of many requests.
+ * all that it may become on every rank (ranks have the same number of pages); until then the others behind it wait too.
+ * It begins as a slot whose text begins alike, running or ended. Its prompt goes in chunks that follow one another
+ * through the stages; then it takes part in steps, in which one microbatch carries a row each of many requests.
  *
- * Running requests are cut in groups, one up to as many as there are stages: decode/groups.h finds how many. Between two steps of a
- * request at most one chunk of somebody's prompt goes in: that bounds how long it is held up, in tokens; with max_tbt_ns in
- * time, as far as times are as they were. A prompt has at least one token in every chunk, and what an encoder reads goes
- * whole. Prompts come in one after the other, in the order of their requests. */
+ * Running requests are cut in groups, one up to as many as there are stages: decode/groups.h finds how many. Between
+ * two steps of a request at most one chunk of somebody's prompt goes in: that bounds how long it is held up, in tokens;
+ * with max_tbt_ns in time, as far as times are as they were. A prompt has at least one token in every chunk, and what
+ * an encoder reads goes whole. Prompts come in one after the other, in the order of their requests. */
 struct sc_schedule;
 
 enum sc_status sc_schedule_create(struct sc_decoder *decoder, struct sc_schedule **schedule);

@@ -15,9 +15,9 @@
  *     for each state      its elements, dense, in the order of dims; then uint64, their digest
  *
  * "type" is that of the tensors, or what a run kept them as: pages of "q8_0" are written as they are (runtime/state.h).
- * "model" is a digest of the model's graph, the sizes of its weights and samples of its files. `tokens` are those of the
- * text; states may hold fewer positions, by the token that was drawn last. What an encoder made is among the states, so that
- * its source is not encoded again; the length of these is that of the source. */
+ * "model" is a digest of the model's graph, the sizes of its weights and samples of its files. `tokens` are those of
+ * the text; states may hold fewer positions, by the token that was drawn last. What an encoder made is among the
+ * states, so that its source is not encoded again; the length of these is that of the source. */
 
 /* Whose states: those of a session of this model with these pairs. */
 struct sc_state_owner {

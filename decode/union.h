@@ -29,8 +29,8 @@ bool sc_union_is_one(const char *path);
  *   decoder, with past:   input_ids, past_key_values.N.* ──► logits, present.N.decoder.*
  *
  * The decoder is decoder_model_merged.onnx, or decoder_model.onnx and decoder_with_past_model.onnx. Any other path is
- * opened as sc_session_open_model does. Collective, as that is; world NULL: here alone. Fails with SC_IO for a file that
- * is not there, SC_BAD_MODEL for files that do not fit together. */
+ * opened as sc_session_open_model does. Collective, as that is; world NULL: here alone. Fails with SC_IO for a file
+ * that is not there, SC_BAD_MODEL for files that do not fit together. */
 enum sc_status sc_union_open(
     struct sc_world *world, const char *path, const struct sc_log *log, struct sc_model **model);
 

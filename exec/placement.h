@@ -7,11 +7,11 @@
 
 #define SC_NOT_IN_BLOCK (-1)
 
-/* Each value has room for the most bytes that any dims so far asked for, so dims that are not larger need no new places,
- * and kernels get the true ones. Room that was too small once is made a little larger than asked: growing dims come to
- * a few placements in each doubling.
+/* Each value has room for the most bytes that any dims so far asked for, so dims that are not larger need no new
+ * places, and kernels get the true ones. Room that was too small once is made a little larger than asked: growing
+ * dims come to a few placements in each doubling.
  *
- *   zeros ──► sc_placement_open ──► sc_placement_fits, else sc_placement_make, for each layout ──► sc_placement_release */
+ *   zeros ──► sc_placement_open ──► sc_placement_fits, else _make, for each layout ──► sc_placement_release */
 struct sc_placement {
     struct sc_arena arena;
     int64_t *offset; /* by slot: in the block, SC_NOT_IN_BLOCK for views, inputs, weights and unplanned values */

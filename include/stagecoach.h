@@ -7,8 +7,8 @@
  *       └──► others:  serve ──────────── returns when rank 0 finishes ────────────────────────► close
  *
  * Communicators are Fortran handles (MPI_Comm_c2f), so that this header needs no MPI; stagecoach_mpi.h takes MPI_Comm.
- * The library duplicates the communicator. It initialises and finalises no MPI, and never exits, aborts, prints or takes
- * signals. A pipeline belongs to the thread that opened it, as long as it lives; several threads may each have
+ * The library duplicates the communicator. It initialises and finalises no MPI, and never exits, aborts, prints or
+ * takes signals. A pipeline belongs to the thread that opened it, as long as it lives; several threads may each have
  * pipelines of their own without MPI, and over MPI if it was initialised with MPI_THREAD_MULTIPLE.
  *
  * Calls return SC_OK or a code; sc_last_error() then says more. What a call gives is set on success only. */

@@ -11,9 +11,8 @@
 enum sc_output_format { SC_OUTPUT_AUTO, SC_OUTPUT_NPY, SC_OUTPUT_PB }; /* AUTO: .npy where it can hold the value */
 
 /* open ──► (compute) ──► add, add, ... ──► commit ──► release
- * Files are written to a folder inside the folder, and move to their names together; a link there stays one, and what it
- * leads to is written. Without a commit that succeeded,
- * release leaves the folder as it was before open. */
+ * Files are written to a folder inside the folder, and move to their names together; a link there stays one, and what
+ * it leads to is written. Without a commit that succeeded, release leaves the folder as it was before open. */
 struct sc_outputs {
     struct sc_arena arena;
     const char *folder;

@@ -55,11 +55,11 @@ double sc_plan_slowest(const struct sc_plan *plan);
  * one has no stage. `what` names the plan in messages. */
 enum sc_status sc_plan_order(struct sc_plan *plan, const struct sc_graph *graph, const char *what);
 
-/* plan.json: made to be read and edited. A node is named by its first output (nodes of functions and branches too, instead of
- * the node that they replace), a run of nodes in file order may be
- * written "first..last". Reading checks that every node is named once (in a stage or under "removed"), that stages are
- * orderable (those of a file may stand in any order), and the fingerprint when there is one; SC_BAD_INPUT names the
- * plan file, stage and value. The text is free()d by the caller.
+/* plan.json: made to be read and edited. A node is named by its first output (nodes of functions and branches too,
+ * instead of the node that they replace), a run of nodes in file order may be written "first..last". Reading checks
+ * that every node is named once (in a stage or under "removed"), that stages are orderable (those of a
+ * file may stand in any order), and the fingerprint when there is one; SC_BAD_INPUT names the plan file, stage and
+ * value. The text is free()d by the caller.
  *   {"format": 1, "model": "0123456789abcdef", "objective": "throughput", "bound_ms": 1.5, "stages": [
  *       {"ranks": [0], "ms": 1.6, "weight_bytes": 4096, "nodes": ["first..last", "single", ...]}, ...]}
  * A decoder's has "chunk_ms" beside "ms", and "for": "steps" or "prompts" when it is made for these alone. */

@@ -6,7 +6,8 @@
  *     else: y' = Neg(x)
  *
  * Known are constants, what inference finds, and inputs that are said to be a mode. Values of the branch keep
- * their names where nobody else has them, and its nodes are units that plans can place. Branches within the branch are seen in the next round. */
+ * their names where nobody else has them, and its nodes are units that plans can place. Branches within the branch are
+ * seen in the next round. */
 #include <stdlib.h>
 #include <string.h>
 

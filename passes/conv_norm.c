@@ -8,8 +8,8 @@
  *
  * Also ConvTranspose of one group, and Gemm. Constants of channels are small and read here; W may be large: the rank
  * that owns it makes W' when it loads. Factors round the weights instead of the sums, so the bits are others than
- * without the pass, though the same on all ranks; a shift alone into a product without bias gives the same bits. f16 and
- * bf16 are left alone: rounding weights anew costs them more than a step does. */
+ * without the pass, though the same on all ranks; a shift alone into a product without bias gives the same bits. f16
+ * and bf16 are left alone: rounding weights anew costs them more than a step does. */
 #include <math.h>
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *      ├─ twice_plus ── z          becomes                                    ├─ Add ── z
  *   w ─┘                                                  w ──────────────────┘
  *
- * Each of them is a unit that plans can place. Attributes that refer to the caller's take its values, or the function's defaults; those that neither has are left
- * out. Values of the function that the caller does not name get new names. */
+ * Each of them is a unit that plans can place. Attributes that refer to the caller's take its values, or the function's
+ * defaults; those that neither has are left out. Values of the function that the caller does not name get new names. */
 #include <string.h>
 
 #include "passes/edit.h"

@@ -12,8 +12,8 @@
  *
  *   becomes    y, present = MultiHeadAttention(q, k, v, past; unidirectional = 1)
  *
- *   and Attention of com.microsoft and DecoderMaskedMultiHeadAttention lose a mask of ones, and what buffers are told that hold more
- *   than the past.
+ *   and Attention of com.microsoft and DecoderMaskedMultiHeadAttention lose a mask of ones, and what buffers are
+ *   told that hold more than the past.
  *
  * Only where inputs are promised, and all is then proven to be what the past says. */
 #include <string.h>

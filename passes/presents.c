@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keys and values that attention gives back beside its result are made of its own key and value alone, where there is no past:
+ * Keys and values that attention gives back beside its result are made of its own key and value alone, where there is
+ * no past:
  *
  *   y, present_k, present_v = MultiHeadAttention(q, k, v, bias)
  *

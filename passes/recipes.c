@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A node that reads weights alone makes a weight: the rank that owns it makes it, once, when it loads. For contents that
- * passes do not read; small ones were folded before.
+ * A node that reads weights alone makes a weight: the rank that owns it makes it, once, when it loads. For contents
+ * that passes do not read; small ones were folded before.
  *
  *   w f16 ── Cast ── Transpose ─┐
  *                          x ───┴─ MatMul ── y       becomes       y = MatMul(x, w'),  w' = recipe: Transpose(Cast(w))

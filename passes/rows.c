@@ -6,8 +6,8 @@
  *   input_ids [B,1] ── Gather ── [B,1,768] ── Reshape(-1, 768) ── [B,768] ── MatMul ── ... ── logits [B,1,50257]
  *                 axis 0                 axis 0                       axis 0                  axis 0
  *
- * Each value has the axis along which rows lie, followed through operators that are known to keep rows apart; an operator
- * that is not known ends the proof for whatever depends on it. */
+ * Each value has the axis along which rows lie, followed through operators that are known to keep rows apart; an
+ * operator that is not known ends the proof for whatever depends on it. */
 #include <string.h>
 
 #include "ops/kernels/kernels.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What operators make, element by element, of places and numbers alone is a function of those places: nothing is known of
- * it but that. A table that is looked up there adds a dim of its own.
+ * What operators make, element by element, of places and numbers alone is a function of those places: nothing is known
+ * of it but that. A table that is looked up there adds a dim of its own.
  *
  *   key - query ── Abs ── Log ── Min ── Gather(table [buckets, heads]) ── a function of key - query, along heads */
 #include <string.h>

@@ -10,8 +10,8 @@ enum sc_state_kind {
     SC_STATE_PAGED, /* appended to in place by the operator that joins it: the graph's value is a SC_KIND_STATE */
     SC_STATE_DENSE, /* an ordinary tensor that the graph makes anew each time: the output of one microbatch is the next
                       one's input */
-    SC_STATE_CONSTANT /* a tensor that microbatches of no new positions make, once for a text, and all later ones read: as a
-                         SC_KIND_STATE where attention alone does, else as it is */
+    SC_STATE_CONSTANT /* a tensor that microbatches of no new positions make, once for a text, and all later ones read:
+                         as a SC_KIND_STATE where attention alone does, else as it is */
 };
 
 /* A graph input and a graph output that continue each other, found by decode/. Indices are values of the main graph. */
@@ -21,8 +21,7 @@ struct sc_state_pair {
     enum sc_state_kind kind;
     enum sc_type type;
     int64_t heads, width; /* paged, and constant with a node: [1, heads, positions, width] */
-    bool
-        joined; /* paged, keys: the tensor is [2, batch, heads / 2, positions, width]; the later half of the heads are values */
+    bool joined; /* paged, keys: the tensor is [2, batch, heads / 2, positions, width]; later half of heads: values */
     int64_t capacity; /* positions that the graph itself allows; 0: as many as asked for */
     bool keys; /* in pages: those are [head][width][64], as the attention routine reads keys; else [head][64][width] */
     enum sc_page_format format; /* paged: how pages hold numbers (tensor/page.h) */
@@ -31,11 +30,11 @@ struct sc_state_pair {
 };
 
 /* The states of one stage, keyed by (slot, pair). Paged ones lie in pages of 64 positions from a pool that all slots
- * share, which is reserved when the store is made and touched when it is first written. A microbatch's rows say where they
- * continue: a cache anywhere in what it holds, so that going back to an earlier position needs no call; a dense state
- * where it stands, or at 0. A row may begin as another slot: pages are then shared until one of the two writes into them.
- * A stage, not a rank, has a store: two stages of a rank are not at the same microbatch. Belongs to the thread that
- * drives the session.
+ * share, which is reserved when the store is made and touched when it is first written. A microbatch's rows say where
+ * they continue: a cache anywhere in what it holds, so that going back to an earlier position needs no call; a dense
+ * state where it stands, or at 0. A row may begin as another slot: pages are then shared until one of the two writes
+ * into them. A stage, not a rank, has a store: two stages of a rank are not at the same microbatch. Belongs to the
+ * thread that drives the session.
  *
  * For each microbatch: drop ──► begin ──► feed, for each pair ──► the stage runs ──► keep, or cut when it failed */
 struct sc_state_store;

@@ -5,8 +5,8 @@
 
 #include "runtime/session.h"
 
-/* While they load, ranks whose model is remote ask rank 0 for the parts of files that they need, a few chunks ahead, and
- * rank 0 reads each chunk from the file when it is asked for. So neither holds more than some chunks beside its own
+/* While they load, ranks whose model is remote ask rank 0 for the parts of files that they need, a few chunks ahead,
+ * and rank 0 reads each chunk from the file when it is asked for. So neither holds more than some chunks beside its own
  * weights, and the links, on which nothing else travels before the session is open, are as large as these.
  *
  *   rank 0:   find ──► serve, until every such rank has finished ──► loads its own stages

@@ -6,11 +6,12 @@
 #include "base/activity.h"
 #include "comm/world.h"
 
-/* A thread that makes no MPI call. It writes one line that names rank, host, stage and node to stderr, then _exit(1), and
- * the launcher ends the others, when for `timeout`
+/* A thread that makes no MPI call. It writes one line that names rank, host, stage and node to stderr, then _exit(1),
+ * and the launcher ends the others, when for `timeout`
  *   - worker 0 holds work (it loads, computes or sends) and neither its tick nor its node has changed,
  *   - a rank that this one watches (comm/pulse.h) has given no sign of life,
- *   - MPI does not start or does not end, and a rank of this host is stopped; without one to be seen, ten seconds later.
+ *   - MPI does not start or does not end, and a rank of this host is stopped; without one to be seen, ten seconds
+ *     later.
  * Only time in which it ran itself counts: a process that was suspended begins anew.
  *
  *   start ──► (world opens) ──► world ──► sessions attach, detach ──► (world is freed) ──► stop */

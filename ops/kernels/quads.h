@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sixteen sums of products of bytes: four of A (i8), the same for all sums, by four of B (u8) for each of sixteen columns,
- * which lie as [16][4]. Every way gives the same sums, exactly.
+ * Sixteen sums of products of bytes: four of A (i8), the same for all sums, by four of B (u8) for each of sixteen
+ * columns, which lie as [16][4]. Every way gives the same sums, exactly.
  *   wide    any B
  *   narrow  B below 64, so that two products fit 16 bits; _take gives (byte >> shift) & mask
  *   vnni    any B, on processors that have the instruction (AVX-512 alone) */

@@ -6,7 +6,7 @@
  *        alloc_test encoder MODEL N_RANKS N_THREADS      behind an encoder
  *        alloc_test encoders MODEL N_RANKS N_THREADS     the same, five texts at once, each with a source of its own
  *        alloc_test mpi MODEL                            under mpirun, a stage a rank
- *        alloc_test control MODEL                        a model whose states are tensors: they are written anew; its first steps allocate
+ *        alloc_test control MODEL                        its states are tensors, written anew; its first steps allocate
  *        alloc_test frame MODEL                          dims that were seen before, and others */
 #include <signal.h>
 #include <stdio.h>

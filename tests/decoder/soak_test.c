@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random requests that come, run together, share beginnings, wait for pages and are cancelled, while the plan changes and
- * changes back under them: every text is the one that the request makes alone, and memory stays what it was. Behind an
- * encoder each has a source of its own.
+ * Random requests that come, run together, share beginnings, wait for pages and are cancelled, while the plan changes
+ * and changes back under them: every text is the one that the request makes alone, and memory stays what it was. Behind
+ * an encoder each has a source of its own.
  *
  * usage: soak_test threads MODEL N_REQUESTS        3 ranks as threads
  *        soak_test mpi MODEL N_REQUESTS            under mpirun, a stage a rank */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cases of links between processes, under mpirun with 1 to 3 ranks; SC_LINK says which kind of link. One argument names another program to be:
+ * The cases of links between processes, under mpirun with 1 to 3 ranks; SC_LINK says which kind of link. One argument
+ * names another program to be:
  *   abort   rank 1 ends the job with exit code 7 while the others wait for its message
  *   alone   the environment says several ranks, MPI says 1: refused */
 #define _GNU_SOURCE /* sched_getaffinity */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs models of one operator on one, two and three threads, and with the parts of loops in another order on other workers;
- * all must give the same bits. Linked so that loops over parts and kernels are seen.
+ * Runs models of one operator on one, two and three threads, and with the parts of loops in another order on other
+ * workers; all must give the same bits. Linked so that loops over parts and kernels are seen.
  *
  *     walk < LIST      each line: MODEL INPUT.pb ..., separated by tabs. Answers a line for each:
- *     ok PARTS KERNELS TICKS MICROSECONDS     the most parts of a loop, 0 without one; whether kernels of the level's table
- *                      were called; whether the last node says that all that takes long are short parts (SC_OP_TICKS), and the
- *                      longest stretch of CPU time without the end of a part, on one thread
+ *     ok PARTS KERNELS TICKS MICROSECONDS     the most parts of a loop, 0 without one; whether kernels of the level's
+ *                      table were called; whether the last node says that all that takes long are short parts
+ *                      (SC_OP_TICKS), and the longest stretch of CPU time without the end of a part, on one thread
  *     no WHY           it does not run, or a way gives other bits */
 #include <stdatomic.h>
 #include <stdio.h>
