@@ -76,7 +76,9 @@ static enum sc_status read_prompt(struct sc_generator *generator)
     if (path) {
         char *read;
         SC_TRY(sc_file_read_text(path, SC_PROMPT_LIMIT, &generator->arena, &read, &bytes));
-        text = read;
+        const size_t n_mark = sc_prompts_mark(read, bytes);
+        text = read + n_mark;
+        bytes -= n_mark;
     }
     const char *audio = sc_options_text(options, "audio");
     if (!text && !generator->resume.load && !generator->reading.hears) {

@@ -196,14 +196,20 @@ enum sc_status sc_prompts_open(const char *path, const struct sc_prompt_defaults
     return sc_lines_open(path, SC_PROMPTS_LINE, &prompts->lines);
 }
 
+size_t sc_prompts_mark(const char *text, size_t bytes)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t n_mark = sizeof mark - 1;
+    return bytes >= n_mark && memcmp(text, mark, n_mark) == 0 ? n_mark : 0;
+}
+
 /* The next line that is not blank. */
 static enum sc_status find_line(struct sc_prompts *prompts, struct sc_line *line, bool *more)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* a byte order mark, which some editors put before all */
-    const size_t n_mark = sizeof mark - 1;
     do {
         SC_TRY(sc_lines_next(&prompts->lines, line, more));
-        if (*more && prompts->n_lines++ == 0 && line->bytes >= n_mark && memcmp(line->text, mark, n_mark) == 0) {
+        if (*more && prompts->n_lines++ == 0) {
+            const size_t n_mark = sc_prompts_mark(line->text, line->bytes);
             line->text += n_mark;
             line->bytes -= n_mark;
         }

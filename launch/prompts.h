@@ -39,6 +39,9 @@ struct sc_prompts {
     int64_t n_lines, n; /* read so far; of them prompts */
 };
 
+/* Bytes of the byte order mark that text begins with, which some editors put before all: no part of a prompt. */
+size_t sc_prompts_mark(const char *text, size_t bytes);
+
 /* Fails when the file cannot be read. The path is borrowed. */
 enum sc_status sc_prompts_open(const char *path, const struct sc_prompt_defaults *defaults, struct sc_prompts *prompts);
 
