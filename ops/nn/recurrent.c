@@ -181,6 +181,16 @@ static enum sc_status resolve_recurrent(const struct sc_call *call)
     return SC_OK;
 }
 
+/* As sc_recurrent_prepare decides. */
+static bool is_packed(const struct sc_infer *infer, enum sc_type type)
+{
+    bool constant = type == SC_F32 && infer->graph;
+    for (int i = SC_RNN_W; constant && i <= SC_RNN_R; i++) {
+        constant = infer->graph->values[infer->node->in[i]].place == SC_PLACE_INITIALIZER;
+    }
+    return constant;
+}
+
 static void cost_recurrent(const struct sc_infer *infer, struct sc_cost *cost)
 {
     const struct sc_recurrent_params *p = infer->params;
@@ -191,16 +201,17 @@ static void cost_recurrent(const struct sc_infer *infer, struct sc_cost *cost)
     const double weights = p->directions * p->gates * hidden * ((double)x->dims[2] + hidden);
     const double bytes = (double)sc_type_bytes(x->type);
     cost->operations = 2 * rows * weights + 30 * rows * hidden * p->directions;
-    /* each run copies and packs the weights, before all steps read them */
-    cost->read_bytes = bytes * (weights * (2 + (double)x->dims[p->batch_first ? 1 : 0]) + rows * (double)x->dims[2]);
-    cost->written_bytes = bytes * (2 * weights + rows * hidden * p->directions);
+    const double copies = is_packed(infer, x->type) ? 0 : 2; /* else each run copies and packs the weights */
+    const double steps = (double)x->dims[p->batch_first ? 1 : 0]; /* which all read them */
+    cost->read_bytes = bytes * (weights * (copies + steps) + rows * (double)x->dims[2]);
+    cost->written_bytes = bytes * (copies * weights + rows * hidden * p->directions);
 }
 
 #define ROW(op, version)                                                                                               \
     {                                                                                                                  \
         .domain = "", .name = #op, .since = (version), .flags = SC_OP_PURE | SC_OP_TICKS, .params = params_recurrent,  \
         .infer = infer_recurrent, .scratch = sc_recurrent_scratch, .resolve = resolve_recurrent,                       \
-        .run = sc_recurrent_run, .cost = cost_recurrent                                                                \
+        .prepare = sc_recurrent_prepare, .pack = sc_recurrent_pack, .run = sc_recurrent_run, .cost = cost_recurrent    \
     }
 
 const struct sc_op sc_ops_nn_recurrent[] = {

@@ -49,6 +49,10 @@ struct sc_recurrent_sizes {
     int64_t steps, batch, input, hidden;
 };
 
+/* Constant W and R of f32 are packed once, when the node is loaded; others in scratch, at every run. */
+enum sc_status sc_recurrent_prepare(struct sc_prepare *prepare);
+void sc_recurrent_pack(const struct sc_pack *pack);
+
 size_t sc_recurrent_scratch(const struct sc_call *call);
 void sc_recurrent_run(const struct sc_call *call);
 

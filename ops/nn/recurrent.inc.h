@@ -9,7 +9,7 @@ struct OF(rooms) {
     T *weights; /* W or R of a direction as T, before it is packed */
     T *bias; /* [2, gates * hidden] */
     T *peep; /* [3 * hidden] */
-    void *packed_w, *packed_r, *packed_last;
+    void *packed_w, *packed_r, *packed_last; /* none where they were packed at load */
     T *xw; /* [steps * batch, gates * hidden] */
     T *hr, *last; /* [batch, gates * hidden], [batch, hidden] */
     T *h, *c, *reset; /* [batch, hidden] */
@@ -28,12 +28,14 @@ static struct OF(rooms) OF(cut_rooms)(const struct sc_call *call, const struct s
     struct OF(rooms) r = {0};
     struct sc_room room = {.at = base};
     r.x = sc_room_bytes(&room, (size_t)(rows * s->input) * f);
-    r.weights = sc_room_bytes(&room, (size_t)(gates * wide) * f);
+    r.weights = sc_room_bytes(&room, call->choice ? 0 : (size_t)(gates * wide) * f);
     r.bias = sc_room_bytes(&room, (size_t)(2 * gates) * f);
     r.peep = sc_room_bytes(&room, (size_t)(3 * s->hidden) * f);
-    r.packed_w = sc_room_bytes(&room, OF(packed_bytes)(s->input, gates));
-    r.packed_r = sc_room_bytes(&room, OF(packed_bytes)(s->hidden, gates));
-    r.packed_last = sc_room_bytes(&room, OF(packed_bytes)(s->hidden, s->hidden));
+    if (!call->choice) {
+        r.packed_w = sc_room_bytes(&room, OF(packed_bytes)(s->input, gates));
+        r.packed_r = sc_room_bytes(&room, OF(packed_bytes)(s->hidden, gates));
+        r.packed_last = sc_room_bytes(&room, OF(packed_bytes)(s->hidden, s->hidden));
+    }
     r.xw = sc_room_bytes(&room, (size_t)(rows * gates) * f);
     r.hr = sc_room_bytes(&room, (size_t)(s->batch * gates) * f);
     r.last = sc_room_bytes(&room, state);
@@ -85,6 +87,7 @@ struct OF(run) {
     const struct sc_kernels *k;
     struct sc_recurrent_sizes s;
     struct OF(rooms) r;
+    struct packed packed; /* of the direction */
     int direction;
     bool backwards;
     int64_t gates; /* gates * hidden */
@@ -239,15 +242,15 @@ static void OF(run_step)(const struct OF(run) * run, int64_t step)
 {
     const struct sc_tensor *y = sc_call_out(run->call, 0);
     const int64_t n = run->s.hidden;
-    OF(multiply)(run, run->r.h, run->s.batch, n, run->r.packed_r, run->r.hr, run->gates);
+    OF(multiply)(run, run->r.h, run->s.batch, n, run->packed.r, run->r.hr, run->gates);
     for (int64_t b = 0; run->p->cell == SC_CELL_GRU && b < run->s.batch; b++) {
         const int64_t time = OF(time_of)(run, b, step);
         if (time >= 0) {
             OF(open_gru)(run, b, OF(inputs_of)(run, b, time));
         }
     }
-    if (run->p->cell == SC_CELL_GRU && !run->p->reset_last) {
-        OF(multiply)(run, run->r.reset, run->s.batch, n, run->r.packed_last, run->r.last, n);
+    if (has_last(run->p)) {
+        OF(multiply)(run, run->r.reset, run->s.batch, n, run->packed.last, run->r.last, n);
     }
     for (int64_t b = 0; b < run->s.batch; b++) {
         const int64_t time = OF(time_of)(run, b, step);
@@ -269,18 +272,29 @@ static void OF(run_step)(const struct OF(run) * run, int64_t step)
     }
 }
 
+static void OF(find_packed)(struct OF(run) * run)
+{
+    const int64_t n = run->s.hidden;
+    if (run->call->choice) {
+        run->packed = packed_at(run->p, run->s.input, n, run->call->packed, run->direction);
+        return;
+    }
+    run->packed = (struct packed){run->r.packed_w, run->r.packed_r, run->r.packed_last};
+    OF(pack)(run, SC_RNN_W, 0, run->gates, run->s.input, run->packed.w);
+    OF(pack)(run, SC_RNN_R, 0, run->gates, n, run->packed.r);
+    if (has_last(run->p)) {
+        OF(pack)(run, SC_RNN_R, 2 * n, n, n, run->packed.last);
+    }
+}
+
 static void OF(run_direction)(struct OF(run) * run)
 {
     const struct sc_call *call = run->call;
     const int64_t n = run->s.hidden;
     const size_t state = (size_t)(run->s.batch * n) * sizeof(T);
     run->backwards = run->p->reverse || run->direction == 1;
-    OF(pack)(run, SC_RNN_W, 0, run->gates, run->s.input, run->r.packed_w);
-    OF(multiply)(run, run->r.x, run->s.steps * run->s.batch, run->s.input, run->r.packed_w, run->r.xw, run->gates);
-    OF(pack)(run, SC_RNN_R, 0, run->gates, n, run->r.packed_r);
-    if (run->p->cell == SC_CELL_GRU) {
-        OF(pack)(run, SC_RNN_R, 2 * n, n, n, run->r.packed_last);
-    }
+    OF(find_packed)(run);
+    OF(multiply)(run, run->r.x, run->s.steps * run->s.batch, run->s.input, run->packed.w, run->r.xw, run->gates);
     OF(load)(sc_call_in(call, SC_RNN_B), run->direction * 2 * run->gates, 2 * run->gates, run->r.bias);
     OF(load)
     (run->p->cell == SC_CELL_LSTM ? sc_call_in(call, SC_RNN_P) : NULL, run->direction * 3 * n, 3 * n, run->r.peep);

@@ -30,6 +30,33 @@ static size_t product_bytes_f32(int64_t M, int64_t N, int64_t K, int workers)
     return sc_gemm_scratch_bytes(SC_F32, M, N, K, workers);
 }
 
+/* The matrices of one direction as products read them; last: of GRU's last gate alone. */
+struct packed {
+    void *w, *r, *last;
+};
+
+static bool has_last(const struct sc_recurrent_params *p)
+{
+    return p->cell == SC_CELL_GRU && !p->reset_last;
+}
+
+/* Packed at load they lie one behind the other, direction by direction. */
+static size_t packed_direction_bytes(const struct sc_recurrent_params *p, int64_t input, int64_t hidden)
+{
+    const int64_t gates = p->gates * hidden;
+    return sc_room_round(packed_bytes_f32(input, gates)) + sc_room_round(packed_bytes_f32(hidden, gates)) +
+        (has_last(p) ? sc_room_round(packed_bytes_f32(hidden, hidden)) : 0);
+}
+
+static struct packed packed_at(
+    const struct sc_recurrent_params *p, int64_t input, int64_t hidden, const void *base, int direction)
+{
+    const int64_t gates = p->gates * hidden;
+    char *w = (char *)(uintptr_t)base + (size_t)direction * packed_direction_bytes(p, input, hidden);
+    char *r = w + sc_room_round(packed_bytes_f32(input, gates));
+    return (struct packed){w, r, r + sc_room_round(packed_bytes_f32(hidden, gates))};
+}
+
 static void pack_rows_f32(const struct sc_call *call, const float *weights, int64_t N, int64_t K, void *packed)
 {
     const struct sc_gemm_b b = {.type = SC_F32, .K = K, .N = N, .data = weights, .row_stride = 1, .column_stride = K};
@@ -155,6 +182,44 @@ static bool smooth_f64(const struct sc_kernels *k, const struct sc_activation *f
 #define EXPM1 expm1
 #define FABS fabs
 #include "ops/nn/recurrent.inc.h"
+
+enum sc_status sc_recurrent_prepare(struct sc_prepare *prepare)
+{
+    const struct sc_recurrent_params *p = prepare->params;
+    const struct sc_fact *w = prepare->in[SC_RNN_W];
+    const struct sc_fact *r = prepare->in[SC_RNN_R];
+    if (!prepare->constant[SC_RNN_W] || !prepare->constant[SC_RNN_R] || w->type != SC_F32 || r->type != SC_F32 ||
+        w->rank != 3 || r->rank != 3 || !sc_fact_dims_known(w) || !sc_fact_dims_known(r)) {
+        return SC_OK;
+    }
+    prepare->choice = 1;
+    prepare->packed_inputs = 1U << SC_RNN_W | 1U << SC_RNN_R;
+    prepare->packed_bytes = (size_t)p->directions * packed_direction_bytes(p, w->dims[2], r->dims[2]);
+    return SC_OK;
+}
+
+static void pack_matrix(const struct sc_pack *pack, const float *weights, int64_t N, int64_t K, void *packed)
+{
+    const struct sc_gemm_b b = {.type = SC_F32, .K = K, .N = N, .data = weights, .row_stride = 1, .column_stride = K};
+    sc_gemm_pack(pack->prepare->kernels, pack->team, &b, packed);
+}
+
+void sc_recurrent_pack(const struct sc_pack *pack)
+{
+    const struct sc_recurrent_params *p = pack->prepare->params;
+    const int64_t input = pack->in[SC_RNN_W]->dims[2];
+    const int64_t hidden = pack->in[SC_RNN_R]->dims[2];
+    const int64_t gates = p->gates * hidden;
+    for (int d = 0; d < p->directions; d++) {
+        const struct packed packed = packed_at(p, input, hidden, pack->packed, d);
+        const int64_t K = pack->input == SC_RNN_W ? input : hidden;
+        const float *weights = (const float *)pack->weight->data + d * gates * K;
+        pack_matrix(pack, weights, gates, K, pack->input == SC_RNN_W ? packed.w : packed.r);
+        if (pack->input == SC_RNN_R && has_last(p)) {
+            pack_matrix(pack, weights + 2 * hidden * hidden, hidden, hidden, packed.last);
+        }
+    }
+}
 
 size_t sc_recurrent_scratch(const struct sc_call *call)
 {
