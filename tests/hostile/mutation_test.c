@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mutation_test [SECONDS [KIND [FIRST [COUNT]]]]: damaged models, those of exporters too, plans, tokenizers, tensors,
- * messages, states, configurations, sounds and requests, each drawn from (kind, number) alone. It fails when one of them
- * crashes, works longer than a few seconds, wants more memory than there is, or is taken for whole where a digest should
- * tell. `mutation_test 0 model 17 1` repeats a single one; $KEEP names a file that keeps its text. */
+ * messages, states, configurations, sounds and requests, each drawn from (kind, number) alone. It fails when one of
+ * them crashes, works longer than a few seconds, wants more memory than there is, or is taken for whole where a digest
+ * should tell. `mutation_test 0 model 17 1` repeats a single one; $KEEP names a file that keeps its text. */
 #include <errno.h>
 #include <glob.h>
 #include <signal.h>
