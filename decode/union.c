@@ -139,6 +139,7 @@ static enum sc_status cut_cross(struct opening *opening, const struct sc_join_pa
             fact->dims[d] = 1;
         }
     }
+    SC_TRY(sc_pass_position_bias(model));
     SC_TRY(sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)));
     SC_TRY(sc_pass_presents(model, &changed));
     SC_TRY(changed ? sc_pass_shapes(model, sc_kernels_at(SC_ISA_BASE)) : SC_OK);

@@ -191,7 +191,7 @@ int sc_backward_sum_to(struct sc_backward *b, int value, int like)
 /* How many operands a formula gives it. */
 static int operands(const struct sc_schema *schema)
 {
-    static const char *const pairs[] = {"Concat", "Max", "ReduceMean", "ReduceSum"};
+    static const char *const pairs[] = {"Concat", "Max", "Min", "ReduceMean", "ReduceSum"};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         if (strcmp(pairs[i], schema->name) == 0) {
             return 2;

@@ -10,6 +10,7 @@ static enum sc_status rewrite(struct sc_model *model, const struct sc_pass_optio
     if (!(options->without & SC_PASS_BRANCHES)) {
         SC_TRY(sc_pass_branches(model, options));
     }
+    SC_TRY(sc_pass_position_bias(model));
     SC_TRY(sc_pass_gradient(model));
     SC_TRY(options->without & SC_PASS_ATTENTION ? SC_OK : sc_pass_attention(model, options));
     SC_TRY(options->without & SC_PASS_LENGTHS ? SC_OK : sc_pass_lengths(model, options));

@@ -80,6 +80,7 @@ enum sc_status sc_pass_branches(struct sc_model *model, const struct sc_pass_opt
  * become 0. */
 enum sc_status sc_pass_keep_conditions(const struct sc_model *model, int8_t *modes);
 enum sc_status sc_pass_gradient(struct sc_model *model);
+enum sc_status sc_pass_position_bias(struct sc_model *model);
 /* Puts what is promised of an input into the evaluation. */
 enum sc_status sc_pass_promise(struct sc_symbolics *s, const struct sc_pass_input *input);
 /* What is known of all values then; of states nothing is taken for granted but what their operators append. */

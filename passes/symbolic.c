@@ -441,8 +441,13 @@ enum sc_status sc_symbolics_step(struct sc_symbolics *s, const struct sc_node *n
         }
     }
     struct sc_symbolic *out = sc_symbolic_out(s, node, 0);
-    if (node->dead || node->domain[0] || !out || out->kind != SC_SYMBOLIC_ANY) {
+    if (node->dead || !out || out->kind != SC_SYMBOLIC_ANY) {
         return SC_OK;
+    }
+    if (node->domain[0]) {
+        const bool microsoft = strcmp(node->domain, "com.microsoft") == 0;
+        const sc_symbolic_op own = microsoft ? sc_symbolic_microsoft_op(node->op) : NULL;
+        return own ? own(s, node) : SC_OK;
     }
     sc_symbolic_op op = sc_symbolic_element_op(node->op);
     op = op ? op : sc_symbolic_shape_op(node->op);

@@ -346,7 +346,7 @@ sc_symbolic_op sc_symbolic_element_op(const char *name)
     static const char *const plain[] = {"Exp", "Log", "Tanh", "Sigmoid", "Erf", "Gelu", "Relu", "Sin", "Cos", "Abs",
         "Softmax", "LogSoftmax", "IsNaN", "IsInf", "Floor", "Ceil", "Round", "Sign", "Clip", "HardSwish", "HardSigmoid",
         "LeakyRelu", "Elu", "Softplus", "Mish", "LayerNormalization", "RMSNormalization", "GroupNormalization",
-        "InstanceNormalization", "LpNormalization", "RotaryEmbedding", "Dropout"};
+        "InstanceNormalization", "LpNormalization", "SimplifiedLayerNormalization", "RotaryEmbedding", "Dropout"};
     for (size_t k = 0; k < sizeof special / sizeof special[0]; k++) {
         if (strcmp(special[k].name, name) == 0) {
             return special[k].op;
@@ -358,4 +358,26 @@ sc_symbolic_op sc_symbolic_element_op(const char *name)
         }
     }
     return NULL;
+}
+
+/* Results, and the sum beside it, as the first input. */
+static enum sc_status skip_norm(struct sc_symbolics *s, const struct sc_node *node)
+{
+    const struct sc_symbolic *in = sc_symbolic_in(s, node, 0);
+    struct sc_symbolic *sum = sc_symbolic_out(s, node, 3);
+    SC_TRY(sum && in && in->rank >= 0 ? sc_symbolic_set(s, sum, in->rank, in->dims) : SC_OK);
+    return same(s, node);
+}
+
+sc_symbolic_op sc_symbolic_microsoft_op(const char *name)
+{
+    static const char *const plain[] = {"BiasGelu", "FastGelu", "Gelu", "QuickGelu"};
+    for (size_t k = 0; k < sizeof plain / sizeof plain[0]; k++) {
+        if (strcmp(plain[k], name) == 0) {
+            return same;
+        }
+    }
+    return strcmp(name, "SkipLayerNormalization") == 0 || strcmp(name, "SkipSimplifiedLayerNormalization") == 0
+        ? skip_norm
+        : NULL;
 }

@@ -48,11 +48,16 @@ bool sc_symbolic_is_function(const struct sc_symbolic *value)
 /* A weight, or what a Constant says: the same in every run. */
 static bool is_table(const struct sc_symbolics *s, int value)
 {
-    const struct sc_graph_value *table = value < 0 ? NULL : &s->graph->values[value];
-    return table &&
-        (table->place == SC_PLACE_INITIALIZER ||
-            (table->place == SC_PLACE_NODE && table->producer >= 0 &&
-                strcmp(s->graph->nodes[table->producer].op, "Constant") == 0));
+    while (value >= 0 && s->graph->values[value].place == SC_PLACE_NODE && s->graph->values[value].producer >= 0) {
+        const struct sc_node *node = &s->graph->nodes[s->graph->values[value].producer];
+        const bool reshaped = strcmp(node->op, "Reshape") == 0 && node->in[1] >= 0 &&
+            s->graph->values[node->in[1]].place == SC_PLACE_INITIALIZER;
+        if (node->domain[0] || (!reshaped && strcmp(node->op, "Transpose") != 0)) {
+            return !node->domain[0] && strcmp(node->op, "Constant") == 0;
+        }
+        value = node->in[0];
+    }
+    return value >= 0 && s->graph->values[value].place == SC_PLACE_INITIALIZER;
 }
 
 bool sc_symbolic_looks_up(const struct sc_symbolics *s, const struct sc_node *node)

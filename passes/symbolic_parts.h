@@ -28,6 +28,7 @@ enum sc_arithmetic {
 typedef enum sc_status (*sc_symbolic_op)(struct sc_symbolics *s, const struct sc_node *node);
 
 sc_symbolic_op sc_symbolic_element_op(const char *name); /* symbolic_element.c; NULL: none */
+sc_symbolic_op sc_symbolic_microsoft_op(const char *name); /* likewise, of com.microsoft */
 /* Elements of a constant, whose dims are set in out (symbolic_constant.c). */
 enum sc_status sc_symbolic_of_constant(struct sc_symbolics *s, const struct sc_tensor *known, struct sc_symbolic *out);
 

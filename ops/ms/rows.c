@@ -15,6 +15,7 @@ static const struct sc_family_entry entries[] = {
     {"MultiHeadAttention", sc_ops_ms_multi_head},
     {"QMoE", sc_ops_ms_qmoe},
     {"QuickGelu", sc_ops_ms_gelu},
+    {"RelativePositionBias", sc_ops_ms_position_bias},
     {"SimplifiedLayerNormalization", sc_ops_ms_skip_norm},
     {"SkipLayerNormalization", sc_ops_ms_skip_norm},
     {"SkipSimplifiedLayerNormalization", sc_ops_ms_skip_norm},

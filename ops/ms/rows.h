@@ -11,6 +11,7 @@ extern const struct sc_op sc_ops_ms_gelu[];
 extern const struct sc_op sc_ops_ms_group_query[];
 extern const struct sc_op sc_ops_ms_moe[];
 extern const struct sc_op sc_ops_ms_multi_head[];
+extern const struct sc_op sc_ops_ms_position_bias[];
 extern const struct sc_op sc_ops_ms_qmoe[];
 extern const struct sc_op sc_ops_ms_skip_norm[];
 

@@ -43,3 +43,4 @@ if __name__ == "__main__":
     state_graphs.encoder_pair()
     state_graphs.many_nodes()
     state_graphs.mixed_rows()
+    pass_graphs.position_biases()

@@ -235,3 +235,28 @@ def randoms():
             kind = T.INT32 if out == "multinomial" else T.FLOAT
             outs.append(h.make_tensor_value_info(out + end, kind, [6, 70 if out == "multinomial" else 50]))
     save("randoms", nodes, [], outs, [constant("half", 0.5, np.float32), constant("yes", True, bool)])
+
+
+def bias_rule(table, query, key, most, both):
+    """T5's, an element at a time. table: [heads, buckets]"""
+    heads, buckets = table.shape
+    out = np.empty((1, heads, query, key), np.float32)
+    n = buckets // 2 if both else buckets
+    for q in range(query):
+        for k in range(key):
+            far = abs(k - q) if both else max(q - k, 0)
+            bucket = far if far < n // 2 else min(n - 1, n // 2 + int(np.log(far / (n // 2)) / np.log(most / (n // 2)) * (n - n // 2)))
+            out[0, :, q, k] = table[:, bucket + (n if both and k > q else 0)]
+    return out
+
+
+def position_biases():
+    """RelativePositionBias, whose table says [buckets, heads] and lies as [heads, buckets]; lengths of rank 1 and 0."""
+    table = np.arange(36, dtype=np.float32).reshape(3, 12)
+    bias = dict(domain="com.microsoft", max_distance=20)
+    nodes = [node("q0 = Squeeze q"), node("k0 = Squeeze k"), node("before = RelativePositionBias table q k", **bias),
+             node("around = RelativePositionBias table k0 q0", is_bidirectional=1, **bias)]
+    save("position_biases", nodes, [i64("q", 1), i64("k", 1)], [f32("before", 1, 3, "q", "k"), f32("around", 1, 3, "k", "q")],
+         [constant("table", table.reshape(12, 3), np.float32)], [[np.array([40]), np.array([7])], [np.array([3]), np.array([50])]],
+         want=lambda q, k: (bias_rule(table, q[0], k[0], 20, False), bias_rule(table, k[0], q[0], 20, True)),
+         domains=["com.microsoft"])

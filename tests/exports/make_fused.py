@@ -7,6 +7,9 @@ usage: make_fused.py [NAME ...]      all, or those whose name begins so; needs r
 Whisper is exported by Optimum with attention as transformers wrote it when the optimiser learned its patterns: scores are a
 product and a mask, nothing else. What comes out is com.microsoft's: Attention in the encoder, MultiHeadAttention in the decoders.
 Of the products of transformers 4.57 itself it fuses norms and activations alone.
+
+T5 is as Optimum exports it: com.microsoft's Attention in the encoder, RelativePositionBias in all. ONNX Runtime has no kernel for that
+on a CPU, so the judge is the export that was fused, of the same weights.
 """
 import contextlib
 import pathlib
@@ -15,6 +18,7 @@ import tempfile
 import warnings
 
 import numpy as np
+import onnx
 import torch
 from onnxruntime.transformers.fusion_options import FusionOptions
 from onnxruntime.transformers.optimizer import optimize_model
@@ -25,7 +29,10 @@ from transformers.modeling_utils import AttentionInterface
 import make_exports
 
 # name: (family, task, opset, the optimiser's word for it, heads, width)
-FUSED = {"whisper_fused17": ("whisper", "automatic-speech-recognition-with-past", 17, "bart", 4, 32)}
+FUSED = {
+    "t5_fused15": ("t5", "text2text-generation-with-past", 15, "t5", 4, 32),
+    "whisper_fused17": ("whisper", "automatic-speech-recognition-with-past", 17, "bart", 4, 32),
+}
 
 
 def plain(module, query, key, value, attention_mask, scaling=None, **_):
@@ -36,24 +43,35 @@ def plain(module, query, key, value, attention_mask, scaling=None, **_):
 
 def fuse(path, kind, heads, width):
     options = FusionOptions(kind)
-    options.use_multi_head_attention = True
-    with open("/dev/null", "w") as nowhere, contextlib.redirect_stderr(nowhere):  # it prints what it looks at
+    options.use_multi_head_attention = kind == "bart"
+    with open("/dev/null", "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):  # it prints what it looks at
         return optimize_model(str(path), model_type=kind, num_heads=heads, hidden_size=width, opt_level=0,
                               optimization_options=options).model
 
 
+def cut_weights(path):
+    """As they are in what is recorded."""
+    model = onnx.load(path)
+    make_exports.small(model)
+    onnx.save(model, path)
+    return path
+
+
 def make(name, family, task, opset, kind, heads, width):
     made = make_exports.module_of(family)
-    made.module.model.set_attn_implementation("plain")
+    if kind == "bart":
+        made.module.model.set_attn_implementation("plain")
     rows = {}
     with tempfile.TemporaryDirectory() as passing:
         onnx_export_from_model(made.module.model, passing, opset=opset, task=task, do_validation=False, nb_max_frames=48)
         for part in ["encoder", "decoder", "decoder_with_past"]:
-            model = fuse(pathlib.Path(passing) / f"{part}_model.onnx", kind, heads, width)
+            path = pathlib.Path(passing) / f"{part}_model.onnx"
+            judge = cut_weights(path) if kind == "t5" else None
+            model = fuse(path, kind, heads, width)
             random = np.random.default_rng(12)
             rows[f"{name}_{part}"] = make_exports.record(
                 f"{name}_{part}", model,
-                lambda inputs: [make_exports.optimum_feeds(inputs, sizes, random) for sizes in make_exports.SIZES])
+                lambda inputs: [make_exports.optimum_feeds(inputs, sizes, random) for sizes in make_exports.SIZES], judge)
     return rows
 
 

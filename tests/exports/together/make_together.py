@@ -29,7 +29,8 @@ FAMILIES = {  # files, what config.json says beside the start
     "whisper": ("whisper_optimum14", {"is_encoder_decoder": True, "decoder_start_token_id": 2, "eos_token_id": 1,
                                       "max_target_positions": 288}),
 }
-FUSED = {"whisper_fused": ("whisper_fused17", FAMILIES["whisper"][1])}  # beside the same files; apart
+FUSED = {  # beside the same files; apart. T5's judge is what was fused: ONNX Runtime has no RelativePositionBias on a CPU
+    "t5_fused": ("t5_optimum15", FAMILIES["t5"][1]), "whisper_fused": ("whisper_fused17", FAMILIES["whisper"][1])}
 SPEECH = {  # of Whisper's generation_config.json
     "decoder_start_token_id": 2, "eos_token_id": 1, "lang_to_id": {"<|en|>": 3, "<|fr|>": 4},
     "task_to_id": {"transcribe": 5, "translate": 6}, "no_timestamps_token_id": 7, "suppress_tokens": [5, 6, 7, 9, 56, *range(77, 96)],
