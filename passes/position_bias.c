@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * RelativePositionBias of com.microsoft becomes the nodes that T5 has without it, so that all that is proven of those holds:
+ * RelativePositionBias of com.microsoft becomes the nodes that T5 has without it, so that all that is proven of those
+ * holds:
  *
- *   keys - queries ── far ─┬─ Less(half) ──────────────────────────────────────┐
- *                          ├───────────────────────────────────────────────────┴ Where ─ Gather(table) ─ bias [1, heads, q, k]
- *                          └─ Log(far / half) / Log(most / half) · (n - half) ─┘
+ *   keys - queries ── far ─┬─ Less(half) ──────────────────────────────┐
+ *                          ├───────────────────────────────────────────┴ Where ─ Gather(table) ─ bias [1, heads, q, k]
+ *                          └─ Log(far / half) / Log(most / half) · rest ─┘
  *
  * The table says that it is [buckets, heads], and lies in memory as [heads, buckets]. */
 #include <math.h>
@@ -14,7 +15,7 @@
 
 static bool is_position_bias(const struct sc_node *node)
 {
-    bool whole = !node->dead && node->n_in == 3 && node->n_out == 1 && node->out[0] >= 0; /* else the check says why */
+    bool whole = !node->dead && node->n_in == 3 && node->n_out == 1 && node->out[0] >= 0; /* else: the check */
     for (int i = 0; whole && i < 3; i++) {
         whole = node->in[i] >= 0;
     }
@@ -73,8 +74,8 @@ static enum sc_status replace(struct sc_edit *edit, const struct sc_node *node)
     (void)sc_names_add_formula(
         &names, "distance", "0 key Squeeze 1 Range second Unsqueeze 0 query Squeeze 1 Range Sub"); /* [k, q] */
     name_bucket(&names, both != 0, n, most);
-    const int in[2] = {
-        sc_names_formula(&names, "table lies Reshape Transpose bucket Gather Transpose"), sc_backward_ints(&b, 1, &zero)};
+    const int in[2] = {sc_names_formula(&names, "table lies Reshape Transpose bucket Gather Transpose"),
+        sc_backward_ints(&b, 1, &zero)};
     struct sc_node last;
     SC_TRY(b.status);
     SC_TRY(sc_edit_node(edit, node, "Unsqueeze", 13, 2, in, 1, node->out, &last));
