@@ -28,7 +28,7 @@ static int cast(struct sc_backward *b, int value, enum sc_type type)
     return sc_backward_emit_with(b, "Cast", 1, &value, 1, &to);
 }
 
-/* Of n buckets for one direction, those below `half` are a distance each; the others share what is left up to `most`. */
+/* Of n buckets to a side those below `half` are a distance each; the others share what is left up to `most`. */
 static void name_bucket(struct sc_names *names, bool both, int64_t n, int64_t most)
 {
     struct sc_backward *b = names->b;
