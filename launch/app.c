@@ -38,6 +38,11 @@ bool sc_app_is_root(const struct sc_app *app)
     return !app->world || sc_world_rank(app->world) == 0;
 }
 
+FILE *sc_app_told(const struct sc_app *app)
+{
+    return sc_app_is_root(app) && app->log.level >= SC_LOG_INFO ? stderr : NULL;
+}
+
 bool sc_app_watched(const struct sc_app *app)
 {
     if (sc_options_given(app->options, "progress")) {

@@ -3,6 +3,8 @@
 #ifndef SC_LAUNCH_APP_H
 #define SC_LAUNCH_APP_H
 
+#include <stdio.h>
+
 #include "launch/options.h"
 #include "launch/progress.h"
 #include "runtime/session.h"
@@ -61,6 +63,10 @@ enum sc_status sc_app_write_trace(const struct sc_app *app, struct sc_session *s
 void sc_app_opened(struct sc_app *app, const char *what, int64_t total);
 
 bool sc_app_is_root(const struct sc_app *app); /* rank 0 */
+
+/* stderr, for the plan, times and tables of a run; NULL on other ranks than 0 and where only errors or warnings are to be
+ * said. */
+FILE *sc_app_told(const struct sc_app *app);
 bool sc_app_watched(const struct sc_app *app); /* a person sees stderr: progress bars make sense */
 
 /* Commands. Each returns a status whose message, if any, has not been printed. */

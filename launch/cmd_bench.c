@@ -235,8 +235,8 @@ static enum sc_status bench(struct sc_bencher *bencher)
     sc_report_file_ready(&bencher->report);
     SC_TRY(sc_kernels_best(&kernels));
     sc_app_opened(app, NULL, 0);
-    if (sc_app_is_root(app)) {
-        SC_TRY(sc_report_plan(bencher->session, bencher->model, stderr));
+    if (sc_app_told(app)) {
+        SC_TRY(sc_report_plan(bencher->session, bencher->model, sc_app_told(app)));
     }
     sc_app_opened(app, "measuring", count_measures(bencher));
     const enum sc_status status = sc_app_run(app, bencher->session, drive, bencher);
@@ -252,7 +252,7 @@ static enum sc_status bench(struct sc_bencher *bencher)
         sc_bench_print(&bencher->table, (enum sc_bench_format)sc_options_choice(app->options, "format"), stdout);
     }
     SC_TRY(sc_report_ranks(bencher->session, bencher->model, app->world, bencher->text.n_tokens,
-        status == SC_OK ? stderr : NULL, bencher->report.root));
+        status == SC_OK ? sc_app_told(app) : NULL, bencher->report.root));
     SC_TRY(sc_app_write_trace(app, bencher->session));
     SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
     SC_TRY(bencher->report.root ? sc_bench_report(&bencher->table, bencher->report.root) : SC_OK);

@@ -301,34 +301,34 @@ static enum sc_status report_generation(struct sc_generator *generator)
     return sc_json_add_text(at, "stopped", stop_name(made->stop));
 }
 
-static void print_timing(const struct sc_generator *generator)
+static void print_timing(const struct sc_generator *generator, FILE *told)
 {
     const struct sc_request *made = &generator->request;
     const double prompt_ms = (double)(made->first_ns - made->begun_ns) / 1e6;
     const double made_ms = (double)(made->ended_ns - made->first_ns) / 1e6;
     const int64_t steps = made->n_made > 0 ? made->n_made - (made->stop != SC_STOP_EOS) : 0;
-    fprintf(stderr,
+    fprintf(told,
         "\nprompt eval time = %10.2f ms / %5" PRId64 " tokens (%8.2f ms per token, %8.2f tokens per second)\n",
         prompt_ms, made->n_prompt, prompt_ms / (double)made->n_prompt, 1e3 * (double)made->n_prompt / prompt_ms);
     if (steps > 0) {
-        fprintf(stderr,
+        fprintf(told,
             "       eval time = %10.2f ms / %5" PRId64 " tokens (%8.2f ms per token, %8.2f tokens per second)\n",
             made_ms, steps, made_ms / (double)steps, 1e3 * (double)steps / made_ms);
     }
-    fprintf(stderr, "stopped: %s\n", stop_name(made->stop));
+    fprintf(told, "stopped: %s\n", stop_name(made->stop));
 }
 
 /* Of many requests together. */
-static void print_throughput(const struct sc_many *many)
+static void print_throughput(const struct sc_many *many, FILE *told)
 {
     const double seconds = (double)many->ns / 1e9;
     const struct sc_schedule_counts *counts = &many->counts;
-    fprintf(stderr,
+    fprintf(told,
         "\n%" PRId64 " requests in %.2f s: %" PRId64 " prompt tokens, of which %" PRId64 " were shared, and %" PRId64
         " made (%.2f tokens per second)\n",
         many->n, seconds, many->n_prompt, counts->n_shared, many->n_made,
         seconds > 0 ? (double)many->n_made / seconds : 0);
-    fprintf(stderr, "%" PRId64 " chunks, %" PRId64 " steps of %.2f rows, up to %" PRId64 " microbatches in flight\n",
+    fprintf(told, "%" PRId64 " chunks, %" PRId64 " steps of %.2f rows, up to %" PRId64 " microbatches in flight\n",
         counts->n_chunks, counts->n_steps, counts->n_steps ? (double)counts->n_rows / (double)counts->n_steps : 0,
         counts->most_in_flight);
 }
@@ -433,24 +433,24 @@ static enum sc_status generate(struct sc_generator *generator)
     sc_report_file_ready(&generator->report);
     sc_app_opened(app, NULL, 0); /* what follows is text as it comes */
     struct sc_session *session = sc_decoder_session(generator->decoder);
-    if (sc_app_is_root(app)) {
-        SC_TRY(sc_report_plan(session, generator->model, stderr));
+    if (sc_app_told(app)) {
+        SC_TRY(sc_report_plan(session, generator->model, sc_app_told(app)));
     }
     sc_interrupt_begin();
     const enum sc_status status = sc_app_run(app, session, drive, generator);
     sc_interrupt_end();
     sc_report_file_ran(&generator->report);
     const struct sc_error failed = *sc_error_last();
-    if (sc_app_is_root(app) && status == SC_OK && is_many(generator)) {
-        print_throughput(&generator->many);
-    } else if (sc_app_is_root(app) && status == SC_OK) {
-        print_timing(generator);
+    FILE *told = status == SC_OK ? sc_app_told(app) : NULL;
+    if (told && is_many(generator)) {
+        print_throughput(&generator->many, told);
+    } else if (told) {
+        print_timing(generator, told);
     }
     struct sc_report_file *report = &generator->report;
     const struct sc_request *one = &generator->request;
     const int64_t n_tokens = one->n_prompt + one->n_made + generator->many.n_prompt + generator->many.n_made;
-    SC_TRY(sc_report_ranks(
-        session, generator->model, app->world, n_tokens, status == SC_OK ? stderr : NULL, report->root));
+    SC_TRY(sc_report_ranks(session, generator->model, app->world, n_tokens, told, report->root));
     SC_TRY(sc_app_write_trace(app, session));
     SC_TRY(status == SC_OK ? SC_OK : sc_error_set(&failed));
     SC_TRY(report->root && !is_many(generator) ? report_generation(generator) : SC_OK);

@@ -249,7 +249,7 @@ static const struct sc_option_row options[] = {
     {"progress", NULL, NULL, SC_OPTION_SWITCH, NULL, NULL, 0, 0, RUNS | BIT(LAUNCH),
         "show a progress bar; by default on a terminal"},
     {"log-level", NULL, NULL, SC_OPTION_CHOICE, "error|warn|info|debug", "info", 0, 0, CUTS | BIT(INSPECT),
-        "what is said on stderr"},
+        "what is said on stderr; plans, times and tables are info"},
     {"help", "h", NULL, SC_OPTION_FLAG, NULL, NULL, 0, 0, ALL, "show this help"},
 };
 
