@@ -241,6 +241,10 @@ static struct sc_pool open_pool(const struct sc_call *call)
         .indices = sc_call_out(call, 1),
         .rooms = call->scratch};
     (void)find_window(call->graph, call->node, p, pool.x->rank, pool.x->dims, &pool.window); /* infer has checked it */
+    if (pool.window.axes == 0) { /* a plane is one element: a row of one */
+        const struct sc_window one = {.axes = 1, .in = {1}, .out = {1}, .kernel = {1}, .stride = {1}, .dilation = {1}};
+        pool.window = one;
+    }
     sc_dense_strides(pool.window.axes, pool.window.in, pool.strides);
     pool.in_count = sc_dims_product(pool.window.in, 0, pool.window.axes);
     pool.out_count = sc_dims_product(pool.window.out, 0, pool.window.axes);
