@@ -64,8 +64,7 @@ void sc_app_opened(struct sc_app *app, const char *what, int64_t total);
 
 bool sc_app_is_root(const struct sc_app *app); /* rank 0 */
 
-/* stderr, for the plan, times and tables of a run; NULL on other ranks than 0 and where only errors or warnings are to be
- * said. */
+/* stderr, for plan, times and tables of a run; NULL on other ranks than 0, and where the log says less than info. */
 FILE *sc_app_told(const struct sc_app *app);
 bool sc_app_watched(const struct sc_app *app); /* a person sees stderr: progress bars make sense */
 
