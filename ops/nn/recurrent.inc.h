@@ -106,7 +106,7 @@ static void OF(load)(const struct sc_tensor *t, int64_t first, int64_t n, T *to)
 static void OF(pack)(const struct OF(run) * run, int input, int64_t first, int64_t N, int64_t K, void *packed)
 {
     OF(load)(sc_call_in(run->call, input), (run->direction * run->gates + first) * K, N * K, run->r.weights);
-    OF(pack_rows)(run->call, run->r.weights, N, K, packed);
+    OF(pack_rows)(run->k, run->call->team, run->r.weights, N, K, packed);
 }
 
 static void OF(multiply)(

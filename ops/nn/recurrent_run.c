@@ -57,10 +57,11 @@ static struct packed packed_at(
     return (struct packed){w, r, r + sc_room_round(packed_bytes_f32(hidden, gates))};
 }
 
-static void pack_rows_f32(const struct sc_call *call, const float *weights, int64_t N, int64_t K, void *packed)
+static void pack_rows_f32(
+    const struct sc_kernels *kernels, struct sc_team *team, const float *weights, int64_t N, int64_t K, void *packed)
 {
     const struct sc_gemm_b b = {.type = SC_F32, .K = K, .N = N, .data = weights, .row_stride = 1, .column_stride = K};
-    sc_gemm_pack(call->kernels, call->team, &b, packed);
+    sc_gemm_pack(kernels, team, &b, packed);
 }
 
 static void multiply_rows_f32(const struct sc_call *call, const float *a, int64_t M, int64_t K, const void *packed,
@@ -114,9 +115,10 @@ static size_t product_bytes_f64(int64_t M, int64_t N, int64_t K, int workers)
     return 0;
 }
 
-static void pack_rows_f64(const struct sc_call *call, const double *weights, int64_t N, int64_t K, void *packed)
+static void pack_rows_f64(
+    const struct sc_kernels *kernels, struct sc_team *team, const double *weights, int64_t N, int64_t K, void *packed)
 {
-    (void)call;
+    (void)kernels, (void)team;
     memcpy(packed, weights, (size_t)(N * K) * sizeof(double));
 }
 
@@ -198,15 +200,10 @@ enum sc_status sc_recurrent_prepare(struct sc_prepare *prepare)
     return SC_OK;
 }
 
-static void pack_matrix(const struct sc_pack *pack, const float *weights, int64_t N, int64_t K, void *packed)
-{
-    const struct sc_gemm_b b = {.type = SC_F32, .K = K, .N = N, .data = weights, .row_stride = 1, .column_stride = K};
-    sc_gemm_pack(pack->prepare->kernels, pack->team, &b, packed);
-}
-
 void sc_recurrent_pack(const struct sc_pack *pack)
 {
     const struct sc_recurrent_params *p = pack->prepare->params;
+    const struct sc_kernels *kernels = pack->prepare->kernels;
     const int64_t input = pack->in[SC_RNN_W]->dims[2];
     const int64_t hidden = pack->in[SC_RNN_R]->dims[2];
     const int64_t gates = p->gates * hidden;
@@ -214,9 +211,9 @@ void sc_recurrent_pack(const struct sc_pack *pack)
         const struct packed packed = packed_at(p, input, hidden, pack->packed, d);
         const int64_t K = pack->input == SC_RNN_W ? input : hidden;
         const float *weights = (const float *)pack->weight->data + d * gates * K;
-        pack_matrix(pack, weights, gates, K, pack->input == SC_RNN_W ? packed.w : packed.r);
+        pack_rows_f32(kernels, pack->team, weights, gates, K, pack->input == SC_RNN_W ? packed.w : packed.r);
         if (pack->input == SC_RNN_R && has_last(p)) {
-            pack_matrix(pack, weights + 2 * hidden * hidden, hidden, hidden, packed.last);
+            pack_rows_f32(kernels, pack->team, weights + 2 * hidden * hidden, hidden, hidden, packed.last);
         }
     }
 }
