@@ -146,4 +146,14 @@ static inline void graph_run_and_expect(struct graph_case *c, int set)
     }
 }
 
+/* All data sets that the graph has, of which there must be one. */
+static inline void graph_run_and_expect_all(struct graph_case *c)
+{
+    const int n = graph_n_sets(c);
+    assert_true(n > 0);
+    for (int set = 0; set < n; set++) {
+        graph_run_and_expect(c, set);
+    }
+}
+
 #endif

@@ -14,9 +14,7 @@ static void biases_are_as_the_rule_says_both_ways(void **state)
     assert_ok(sc_passes_run(c.model, c.kernels));
     graph_compile(&c, NULL);
     assert_int_equal(graph_n_sets(&c), 2);
-    for (int set = 0; set < graph_n_sets(&c); set++) {
-        graph_run_and_expect(&c, set);
-    }
+    graph_run_and_expect_all(&c);
     graph_close(&c);
 }
 

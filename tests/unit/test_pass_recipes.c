@@ -69,9 +69,7 @@ static void results_are_right(void **state)
     (void)state;
     struct graph_case c;
     pass_open(&c, "recipes", 0);
-    for (int set = 0; set < graph_n_sets(&c); set++) {
-        graph_run_and_expect(&c, set);
-    }
+    graph_run_and_expect_all(&c);
     graph_close(&c);
 }
 

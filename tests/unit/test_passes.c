@@ -92,9 +92,7 @@ static void all_passes_leave_what_computes(void **state)
     struct graph_case c;
     graph_open_compiled(&c, "removable");
     assert_int_equal(n_live(c.model->graph), 4); /* scaled, column, copy, y */
-    for (int set = 0; set < graph_n_sets(&c); set++) {
-        graph_run_and_expect(&c, set);
-    }
+    graph_run_and_expect_all(&c);
     graph_close(&c);
 }
 
